@@ -1,6 +1,7 @@
 //! What the closed form takes no account of, one line for each reason; a test walks the whole language and asks for
 //! what is missing here.
 
+use crate::estimate::ethernet::MOST_PAIRS;
 use crate::plan::Plan;
 use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
@@ -50,6 +51,14 @@ pub static NOT_MODELLED: &[Gap] = &[
         "queueing",
         "only the mean rate counts, however operations arrive: queueing is not modelled",
     ),
+    Gap::always(
+        "send",
+        &["pattern"],
+        "sampled-pairs",
+        "of more than a million pairs of a source and a destination evenly spaced ones stand for all; in leaf-spine \
+            fabrics and fat trees what is hashed is taken as spread evenly over equal-cost paths",
+    )
+    .when(|plan, _| plan.network.pairs() > MOST_PAIRS),
     Gap::always("station", &["nic_buffer", "mac_buffer", "queue"], "queueing", "queueing at stations is not modelled"),
     Gap::always("station", &["pause_response"], "pause", "shares assume that flow control acts at once"),
     Gap::always("station", &["credit"], "grants", "shares assume that grants never run short"),

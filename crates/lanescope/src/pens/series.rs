@@ -39,7 +39,7 @@ fn limits(plan: &Plan) -> (Range<usize>, Vec<String>) {
             for number in 0..s.connections.typical.get() {
                 let mut name = s.name.clone();
                 if s.targets.len() > 1 {
-                    name += &format!(" toward {}", plan.network.node(*target).name);
+                    name += &format!(" toward {}", plan.network.node(target).name);
                 }
                 if s.connections.typical.get() > 1 {
                     name += &format!(".connection.{number}");

@@ -13,6 +13,7 @@ mod resolve;
 pub mod storage;
 
 pub(crate) use core::dma::{Dma, DmaPath};
+pub(crate) use core::meeting::Meeting;
 pub(crate) use core::row::{FlowGroup, FlowRef};
 pub(crate) use ethernet::Network;
 pub(crate) use infiniband::Cluster;

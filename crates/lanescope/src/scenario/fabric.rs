@@ -6,7 +6,7 @@
 use super::keys::EthernetLink;
 use super::quantity::Quantity;
 use super::tree::{Node, Table, Value};
-use super::{MAX_THINGS, Named};
+use super::{MOST_NODES, Named};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 
 /// Gives each table of parts that a rule wires its `count`.
@@ -52,8 +52,8 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
 }
 
 fn give(diagnostics: &mut Diagnostics, parts: &mut [(String, Table, Span)], table: &str, n: u64, span: Span) {
-    if n > MAX_THINGS as u64 {
-        diagnostics.push(Diagnostic::error(span, format!("this rule makes {n} of {table}, more than {MAX_THINGS}")));
+    if n > MOST_NODES as u64 {
+        diagnostics.push(Diagnostic::error(span, format!("this rule makes {n} of {table}, more than {MOST_NODES}")));
         return;
     }
     let names: Vec<String> = parts.iter().map(|p| p.0.clone()).collect();

@@ -35,8 +35,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tree::{Node, Set, Table, Value};
 
-/// No scenario has more parts, links or flows than this, all instances counted.
+/// No scenario has more parts, links or flows than this, all instances counted, those of Ethernet apart.
 pub const MAX_THINGS: usize = 10_000;
+
+/// Nor more stations and Ethernet switches, or flows among them.
+pub const MOST_NODES: usize = 1 << 18;
 
 /// A scenario as written, expanded to instances.
 #[derive(Clone, Debug)]
@@ -489,10 +492,14 @@ fn read_parts(
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
     let mut parts = Vec::new();
     let mut used = vec![false; overrides.len()];
+    // Stations and Ethernet switches, and the rest.
+    let mut made = [0, 0];
     for (group, table, span) in groups {
         let Some(table) = with_device(diagnostics, table, shelf) else { continue };
         let is = table.get("is").and_then(|n| String::read(n).ok()).unwrap_or_default();
         stated::note(stated, &format!("parts.{group}"), &table, |k| stated::of_part(&group, &is, joined, k));
+        let of_ethernet = ["station", "ethernet-switch"].contains(&is.as_str());
+        let (made, most) = (&mut made[usize::from(of_ethernet)], if of_ethernet { MOST_NODES } else { MAX_THINGS });
         let count = match table.get("count") {
             None => None,
             Some(node) => match u32::read(node) {
@@ -502,9 +509,10 @@ fn read_parts(
                     );
                     continue;
                 }
-                Ok(n) if n as usize + parts.len() > MAX_THINGS => {
+                Ok(n) if n as usize + *made > most => {
+                    let what = if of_ethernet { "stations and Ethernet switches" } else { "parts" };
                     diagnostics.push(
-                        Diagnostic::error(node.span, format!("more than {MAX_THINGS} parts"))
+                        Diagnostic::error(node.span, format!("more than {most} {what}"))
                             .hint("use fewer: no answer needs so many"),
                     );
                     continue;
@@ -520,6 +528,7 @@ fn read_parts(
             None => vec![group.clone()],
             Some(n) => (0..n).map(|i| format!("{group}.{i}")).collect(),
         };
+        *made += names.len();
         let plain = read_part(diagnostics, &table, span, &group, joined);
         for name in names {
             let own = overrides.iter().position(|(n, ..)| *n == name).filter(|_| count.is_some());

@@ -4,12 +4,14 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::{Hop, Plan, Program};
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
-use crate::scenario::PartKeys;
-use crate::scenario::keys::SimulationLevel;
+use crate::scenario::keys::{SimulationLevel, StreamLoad};
+use crate::scenario::{MAX_THINGS, PartKeys};
 use crate::units::Time;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;
+/// Pairs of a source and a destination of streams at most, where each is remembered: some tens of bytes.
+const MOST_PAIRS: usize = 1 << 22;
 /// How long an Ethernet is simulated at most, fs: 2 h. The moment of a message is reckoned from the beginning, in half
 /// of what a clock can count.
 const LONGEST_ETHERNET: u64 = 7_200_000_000_000_000_000;
@@ -34,7 +36,7 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
             Diagnostic::error(None, "a simulation of 0 s has no answer").hint("run.for and run.max_time are above 0 s"),
         );
     }
-    fine &= at_flow_level(plan, diagnostics);
+    fine &= at_flow_level(plan, diagnostics) && fabric(plan, diagnostics);
     let length = plan.limits.length.unwrap_or(plan.limits.max_time).fs();
     let warmup = plan.limits.warmup.map_or(plan.limits.length.map_or(0, |l| l.fs() / 10), |w| w.fs());
     if !plan.network.streams.is_empty() && length.saturating_add(warmup) > LONGEST_ETHERNET {
@@ -109,6 +111,41 @@ fn at_flow_level(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     diagnostics
         .push(Diagnostic::error(None, what).hint("leave run.level (or --level) out: packet by packet it can be"));
     false
+}
+
+/// Whether a network is small enough for its level. Packet by packet every port has buffers, and every source knows its
+/// destinations; at flow level only one that always has something for each of them.
+fn fabric(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
+    let network = &plan.network;
+    let packets = plan.limits.level == SimulationLevel::Packet;
+    let longest = network.nodes.len().max(network.links.len());
+    if packets && longest > 4 * MAX_THINGS {
+        let what = format!("{} stations and switches with {} links", network.nodes.len(), network.links.len());
+        let hint = format!("packet by packet at most {} of each; more with --level flow", 4 * MAX_THINGS);
+        diagnostics.push(Diagnostic::error(None, what).hint(hint));
+        return false;
+    }
+    let mut pairs = 0;
+    for (i, s) in network.streams.iter().enumerate() {
+        let remembers = matches!(s.load.typical, StreamLoad::Saturate) && network.in_lanes(&[i], false);
+        if packets || remembers {
+            pairs += s.targets.len() * s.connections.typical.get() as usize;
+        }
+        if pairs > MOST_PAIRS {
+            let what = format!(
+                "flow {}: with it there are more than {MOST_PAIRS} pairs of a source and a destination",
+                s.group
+            );
+            let hint = if packets {
+                "packet by packet each is remembered: 2048 stations to one another are as many; more with --level flow"
+            } else {
+                "where each pair always has something to send, each is remembered; more with a load that has a rate"
+            };
+            diagnostics.push(Diagnostic::error(s.load.span.or(s.size.span), what).hint(hint));
+            return false;
+        }
+    }
+    true
 }
 
 /// The packets that links and buffers hold, which grow with latency x rate; no more can be than a run may send.

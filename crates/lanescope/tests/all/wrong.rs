@@ -310,7 +310,8 @@ fn ethernet_links_and_rules_that_do_not_exist() {
     );
     has(&broken_star("hosts = 9", "hosts = 0"), &["hosts = 0 makes no fabric"]);
     has(&broken_star("star = { hosts = 9 }\n", ""), &["t.toml:6:8", "has no ends", "star, leaf_spine or fat_tree"]);
-    has(&broken_star("hosts = 9", "hosts = 90000"), &["this rule makes 90000 of host, more than 10000"]);
+    has(&broken_star("hosts = 9", "hosts = 300000"), &["this rule makes 300000 of host, more than 262144"]);
+    has(&broken_star("hosts = 9", "hosts = 90000"), &["switch.0 has no port 4096"]);
     has(&broken_star("ethernet = ", "delay = \"1 ns\"\nlength = \"1 m\"\nethernet = "), &["both a delay and a length"]);
     has(&broken_star("ethernet = ", "mtu = \"9217 B\"\nethernet = "), &["t.toml:8:7", "46 to 9216 B"]);
 }

@@ -31,7 +31,7 @@ mod passing;
 mod queue;
 mod turns;
 
-use crate::estimate::core::meeting::Meeting;
+use crate::plan::Meeting;
 pub(crate) use before::Before;
 use before::Made;
 pub(crate) use behind::behind;

@@ -5,5 +5,4 @@ pub(in crate::estimate) mod bound;
 pub(in crate::estimate) mod cover;
 pub(in crate::estimate) mod elements;
 pub(in crate::estimate) mod fill;
-pub(in crate::estimate) mod meeting;
 pub(in crate::estimate) mod row;

@@ -16,6 +16,7 @@ use crate::plan::Plan;
 use crate::plan::ethernet::Network;
 pub(in crate::estimate) use crate::plan::ethernet::latency::{Train, crossing, message};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
+pub(in crate::estimate) use path_loads::MOST_PAIRS;
 use path_loads::{Asked, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -303,8 +304,11 @@ impl Outcome<'_> {
                 frames[wire as usize] += bytes * a.frames.count;
             }
         }
-        let report = |(wire, (mut ledger, frames)): (usize, (Ledger, f64))| {
+        let in_trunks = path_loads::in_trunks(network);
+        let report = |wire: usize| {
             let wire = wire as u32;
+            let (of, _) = network.routes.trunk(wire).filter(|_| in_trunks).unwrap_or((wire, 1));
+            let (mut ledger, frames) = (ledgers[of as usize], frames[of as usize]);
             let rate = network.link(wire).rate.typical;
             let (raw, mac) = (rate.raw().bits(), rate.rate().bits());
             (ledger.raw, ledger.line_coding) = (raw, raw - mac);
@@ -323,7 +327,7 @@ impl Outcome<'_> {
                 ledger,
             }
         };
-        ledgers.into_iter().zip(frames).enumerate().map(report).collect()
+        (0..ledgers.len()).map(report).collect()
     }
 }
 

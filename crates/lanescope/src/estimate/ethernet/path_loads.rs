@@ -5,11 +5,14 @@ use crate::plan::Network;
 use crate::plan::ethernet::latency;
 use crate::plan::ethernet::{NodeId, Pick, Stream, packets};
 use crate::protocol::ethernet;
-use crate::scenario::keys::FlowControl;
+use crate::scenario::keys::{Ecmp, FlowControl};
 use crate::scenario::quantity::Corner;
+use std::collections::BTreeMap;
 
 /// Pairs of source and destination that are looked at; of more, evenly spaced ones.
-const MOST_PAIRS: usize = 1 << 20;
+pub(in crate::estimate) const MOST_PAIRS: usize = 1 << 20;
+/// The same where wires stand for their trunks: to each destination there are as many, and ways are no matter.
+const MOST_IN_TRUNKS: usize = MOST_PAIRS / 4;
 
 /// The corners in the order of [`Asked::latency`].
 pub(in crate::estimate) const CORNERS: [Corner; 3] = [Corner::Slower, Corner::Typical, Corner::Faster];
@@ -99,7 +102,10 @@ const TURN: f64 = (1500 + ethernet::HEADER + ethernet::FCS + ethernet::PREAMBLE 
 /// A program as a stream whose unit is its progress.
 pub(in crate::estimate) fn program(network: &Network, beside: &Beside) -> Asked {
     let Beside { wires, progress, class } = beside;
-    let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (w, part * capacity(network, w))).collect();
+    // Beside streams that are spread over trunks it has one wire of each.
+    let in_trunks = in_trunks(network);
+    let of_trunk = |w: u32| network.routes.trunk(w).filter(|_| in_trunks).map_or(w, |(first, _)| first);
+    let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (of_trunk(w), part * capacity(network, w))).collect();
     let most = wires.iter().map(|w| w.1).fold(TURN, f64::max);
     let frames = Frames { message: TURN / most, least: 1.0, ..Frames::default() };
     let (last, own, data) = (Vec::new(), NO_WIRE, wires.len());
@@ -113,12 +119,49 @@ pub(in crate::estimate) fn capacity(network: &Network, wire: u32) -> f64 {
     network.link(wire).rate.typical.rate().bytes()
 }
 
+/// Whether wires stand for the trunks that they are of: where a rule says which are parallel, and so many pairs share
+/// each that hashing spreads them evenly. The few that are looked at would be spread less evenly than all are.
+pub(in crate::estimate) fn in_trunks(network: &Network) -> bool {
+    network.pairs() > MOST_PAIRS && network.ecmp() != Ecmp::Destination && network.routes.trunk(0).is_some()
+}
+
+/// What is looked at of many pairs.
+#[derive(Clone, Copy)]
+struct Sample {
+    /// Destinations of each stream, at most.
+    most: usize,
+    /// Whether wires stand for their trunks.
+    trunks: bool,
+}
+
+impl Sample {
+    /// The wires of a way; of each trunk on it the first, with the part that one wire of the trunk has.
+    fn wires(self, network: &Network, wires: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
+        let trunk = |(wire, part): (u32, f64)| {
+            let (first, width) = network.routes.trunk(wire).unwrap_or((wire, 1));
+            (first, part / f64::from(width))
+        };
+        if self.trunks { wires.into_iter().map(trunk).collect() } else { wires }
+    }
+}
+
 /// What every stream asks.
 pub(in crate::estimate) fn asked(network: &Network) -> Vec<Asked> {
-    let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();
-    let most = if pairs > MOST_PAIRS { (MOST_PAIRS / network.streams.len()).max(1) } else { usize::MAX };
+    let pairs = network.pairs();
+    let trunks = in_trunks(network);
+    let most = if trunks { MOST_IN_TRUNKS } else { MOST_PAIRS };
+    let most = if pairs > MOST_PAIRS { (most / network.streams.len()).max(1) } else { usize::MAX };
+    let sample = Sample { most, trunks };
     let mut parts = vec![0.0; 2 * network.links.len()];
-    (0..network.streams.len()).map(|i| one(network, i, most, &mut parts)).collect()
+    let mut all: Vec<Asked> = Vec::with_capacity(network.streams.len());
+    for (i, stream) in network.streams.iter().enumerate() {
+        // Streams of one table are cut alike, but for traces and for what their links carry.
+        let before = i.checked_sub(1).map(|b| (&network.streams[b], all[b].frames));
+        let alike = |b: &Stream| b.group == stream.group && b.room == stream.room && stream.trace.is_none();
+        let frames = before.filter(|(b, _)| alike(b)).map_or_else(|| Frames::of(network, stream), |(_, frames)| frames);
+        all.push(one(network, i, frames, sample, &mut parts));
+    }
+    all
 }
 
 /// Destinations of several streams that are looked at one by one, at most; where there are more, each stream keeps its
@@ -133,7 +176,7 @@ pub(in crate::estimate) const MOST_LANES: usize = 1 << 12;
 /// holds back the rest.
 pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<Vec<(usize, Asked)>> {
     let control = network.flow_control();
-    let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();
+    let pairs = network.pairs();
     let apart = matches!(control, FlowControl::None | FlowControl::Voq);
     if !apart || pairs > MOST_LANES || asked.iter().all(|a| a.single) {
         return None;
@@ -148,7 +191,7 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
             let mut wires = spread(network, stream, index, target);
             let (data, single) = (wires.len(), wires.iter().all(|w| w.1 == 1.0));
             wires.extend(acknowledgements(network, stream, target, network.way(index, target), &a.frames));
-            let at = stream.targets.iter().position(|t| *t == target).unwrap_or(0);
+            let at = stream.targets.iter().position(|t| t == target).unwrap_or(0);
             let (class, connections) = (network.class(stream, at), f64::from(stream.connections.typical.get()));
             // A source that nothing stops sends at the rate of its line, or at its own.
             let most = if control == FlowControl::None { a.line } else { f64::INFINITY };
@@ -162,9 +205,8 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
 }
 
 /// One stream; `parts` is room for a number by wire, all zero before and after.
-fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked {
+fn one(network: &Network, index: usize, frames: Frames, sample: Sample, parts: &mut [f64]) -> Asked {
     let stream = &network.streams[index];
-    let frames = Frames::of(network, stream);
     let own = network.out(stream.source, 0);
     let line = capacity(network, own) / frames.least;
     let wants = stream.offered.map_or(f64::INFINITY, |r| r.bytes());
@@ -173,10 +215,15 @@ fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked
     let connections = f64::from(stream.connections.typical.get()) * stream.targets.len() as f64;
     let latency = [0; 3];
     let mut made = Asked { frames, wires, data: 0, class, connections, last, own, line, wants, single, bound, latency };
-    let targets = targets(stream, most);
+    let targets = targets(stream, sample.most);
+    let train = latency::Train::of(network, stream, stream.size.typical.0);
     for &(target, part) in &targets {
         let path = network.path(index, target);
-        let spread = spread(network, stream, index, target);
+        let spread = if sample.trunks {
+            sample.wires(network, path.iter().map(|w| (*w, 1.0)).collect())
+        } else {
+            spread(network, stream, index, target)
+        };
         made.single &= spread.iter().all(|w| w.1 == 1.0);
         for &(wire, of) in &spread {
             if parts[wire as usize] == 0.0 {
@@ -188,9 +235,7 @@ fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked
         let narrowest = spread.iter().map(|(w, of)| capacity(network, *w) / of).fold(f64::INFINITY, f64::min);
         made.bound += narrowest / frames.least;
         for (slowest, corner) in made.latency.iter_mut().zip(CORNERS) {
-            let taken =
-                latency::message(network, &path, latency::Train::of(network, stream, stream.size.typical.0), corner);
-            *slowest = taken.max(*slowest);
+            *slowest = latency::message(network, &path, train, corner).max(*slowest);
         }
     }
     // Every destination may take as much as its way carries; those not looked at are like the others.
@@ -201,6 +246,7 @@ fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked
     made.data = made.wires.len();
     for &(target, part) in &targets {
         let all = acknowledgements(network, stream, target, network.way(index, target), &made.frames);
+        let all = sample.wires(network, all);
         made.wires.extend(all.into_iter().map(|(wire, of)| (wire, of * part)));
     }
     made
@@ -243,17 +289,16 @@ fn acknowledgements(network: &Network, stream: &Stream, target: NodeId, way: u32
 fn targets(stream: &Stream, most: usize) -> Vec<(NodeId, f64)> {
     let all = &stream.targets;
     if let Some(trace) = &stream.trace {
-        let mut bytes = vec![0u64; all.len()];
-        trace.iter().for_each(|t| bytes[t.target as usize] += t.bytes);
-        let whole = bytes.iter().sum::<u64>() as f64;
-        let some = all.iter().zip(bytes).filter(|(_, b)| *b > 0);
-        return some.map(|(t, b)| (*t, b as f64 / whole)).collect();
+        let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
+        trace.iter().for_each(|t| *bytes.entry(t.target).or_default() += t.bytes);
+        let whole = bytes.values().sum::<u64>() as f64;
+        return bytes.into_iter().map(|(t, b)| (all.get(t as usize), b as f64 / whole)).collect();
     }
     let n = all.len().min(most);
     // Counted from the one after itself, so that of many streams each destination is looked at equally often.
     let after = match stream.pick {
-        Pick::Random if n < all.len() => all.iter().position(|t| *t > stream.source).unwrap_or(0),
+        Pick::Random if n < all.len() => all.behind(stream.source),
         _ => 0,
     };
-    (0..n).map(|i| (all[(after + i * all.len() / n) % all.len()], 1.0 / n as f64)).collect()
+    (0..n).map(|i| (all.get((after + i * all.len() / n) % all.len()), 1.0 / n as f64)).collect()
 }

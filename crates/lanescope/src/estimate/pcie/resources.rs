@@ -2,10 +2,10 @@
 
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
-use crate::estimate::core::meeting::Meeting;
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
 use crate::estimate::pcie::turns::{Followed, beside};
+use crate::plan::Meeting;
 use crate::plan::pcie::check::{credits, replay_buffer};
 use crate::plan::{Batch, Direction, Flow, Hop, Link, LinkId, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};

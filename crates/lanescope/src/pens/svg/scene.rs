@@ -283,8 +283,8 @@ impl<'a> Scene<'a> {
             add(self, &s.group, &network.node(s.source).name, 0);
             let seen = s.targets.len().min(left);
             left -= seen;
-            for target in &s.targets[..seen] {
-                add(self, &s.group, &network.node(*target).name, 1);
+            for target in s.targets.iter().take(seen) {
+                add(self, &s.group, &network.node(target).name, 1);
             }
         }
         for f in plan.buses.flows.iter().filter(|f| !f.is_externally_driven()) {

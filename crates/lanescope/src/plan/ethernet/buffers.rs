@@ -4,7 +4,8 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet;
-use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Scheduling, Setting, Station};
+use crate::scenario::NodeKeys;
+use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Scheduling, Setting};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
 use crate::units::{Bytes, Time};
 
@@ -48,18 +49,53 @@ impl Network {
 
     /// Whether switches may drop frames: without flow control, or where its headroom or memory is less than it needs.
     pub(crate) fn can_drop(&self) -> bool {
+        self.drops
+    }
+
+    /// Works out what the memories of its switches allow, once all else is known.
+    pub(in crate::plan) fn buffer(&mut self) {
+        let stations = Stations::of(self);
+        let of = |i: usize| match &self.nodes[i].keys {
+            NodeKeys::Switch(k) => Some(Buffering::of(self, i, k, stations)),
+            NodeKeys::Station(_) => None,
+        };
+        let all: Vec<Option<Buffering>> = (0..self.nodes.len()).map(of).collect();
         let tight = |b: &Buffering| b.needs > b.memory - b.lossy || b.headroom < b.asked;
-        self.flow_control() == FlowControl::None || self.buffering.iter().flatten().any(tight)
+        self.drops = self.flow_control() == FlowControl::None || all.iter().flatten().any(tight);
+        self.buffering = all;
+    }
+}
+
+/// What a switch must know of all stations.
+#[derive(Clone, Copy)]
+pub(in crate::plan) struct Stations {
+    count: u64,
+    /// With credits: what those that say so have granted, in all, and how many say nothing.
+    granted: u64,
+    silent: u64,
+}
+
+impl Stations {
+    fn of(network: &Network) -> Stations {
+        let mut all = Stations { count: 0, granted: 0, silent: 0 };
+        for k in (0..network.nodes.len() as u32).filter_map(|n| network.station(NodeId(n))) {
+            all.count += 1;
+            match &k.credit {
+                Some(q) => all.granted = all.granted.saturating_add(q.typical.0.max(network.longest_frame())),
+                None => all.silent += 1,
+            }
+        }
+        all
     }
 }
 
 impl Buffering {
     /// What a switch has, and what it would need.
-    pub(in crate::plan) fn of(network: &Network, index: usize, k: &EthernetSwitch) -> Buffering {
+    fn of(network: &Network, index: usize, k: &EthernetSwitch, of_stations: Stations) -> Buffering {
         let node = &network.nodes[index];
         let memory = k.memory.typical.0;
         let ports = node.ports.len().max(1) as u64;
-        let stations = network.nodes.len() as u64 - network.switches().count() as u64;
+        let stations = of_stations.count;
         let longest = network.longest_frame();
         // Of the worst port.
         let headroom =
@@ -120,11 +156,7 @@ impl Buffering {
             ecn_low: k.ecn_low.as_ref().map_or(ecn_high / 40, |q| q.typical.0),
             credit,
             needs: match k.flow_control.typical {
-                FlowControl::Credits => {
-                    let nodes = (0..network.nodes.len() as u32).filter_map(|n| network.station(NodeId(n)));
-                    let granted = |s: &Station| s.credit.as_ref().map_or(credit, |q| q.typical.0.max(longest));
-                    nodes.map(granted).fold(0, u64::saturating_add)
-                }
+                FlowControl::Credits => of_stations.granted.saturating_add(of_stations.silent.saturating_mul(credit)),
                 _ => accounts.saturating_mul(high.saturating_add(beyond)),
             },
         }

@@ -2,19 +2,17 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory};
-use crate::plan::ethernet::routes::{MOST_SWITCHES, Routes, Wired};
-use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers, packets};
-use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
-use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad, Transport};
-use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity, Shape};
-use crate::scenario::{MAX_THINGS, Named, NodeKeys, Scenario, Trace};
-use crate::units::{Bytes, Length, Rate, Time};
+use crate::plan::ethernet::routes::{Levels, MOST_SWITCHES, Routes, Wired};
+use crate::plan::ethernet::{EthernetLink, Network, Node, NodeId, Targets, buffers, packets, streams};
+use crate::protocol::ethernet::{self, LineRate, MOST_DATA};
+use crate::scenario::keys::{self, Buffers, FlowControl, Priority};
+use crate::scenario::quantity::{Confidence, Origin, Quantity};
+use crate::scenario::{MOST_NODES, Named, NodeKeys, Scenario};
+use crate::units::{Bytes, Length, Time};
 use std::collections::{HashMap, HashSet};
 
-/// Messages of traces at most, of all flows together.
-const MOST_TRACED: usize = 1 << 20;
-/// Pairs of a source and a destination at most: each costs plan and simulation some tens of bytes.
-const MOST_PAIRS: usize = 1 << 22;
+/// Links at most: a fat tree has three times as many as stations.
+const MOST_LINKS: usize = 4 * MOST_NODES;
 
 /// A node and the port asked for; without a number, the next free one.
 type Plug = (NodeId, Option<u32>);
@@ -42,12 +40,12 @@ pub(in crate::plan) fn build(
         return Network::default();
     }
     let directory = Directory::new(&scenario.nodes);
-    let mut wires = Vec::new();
+    let (mut wires, mut rules) = (Vec::new(), Vec::new());
     for link in &scenario.ethernet_links {
-        wire(diagnostics, &directory, link, &mut wires);
-        if wires.len() > MAX_THINGS {
+        rules.extend(wire(diagnostics, &directory, link, &mut wires));
+        if wires.len() > MOST_LINKS {
             diagnostics.push(
-                Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
+                Diagnostic::error(link.span, format!("more than {MOST_LINKS} Ethernet links"))
                     .hint("use fewer: no answer needs so many"),
             );
             return Network::default();
@@ -82,12 +80,28 @@ pub(in crate::plan) fn build(
         .map(|n| Wired { switch: matches!(n.keys, NodeKeys::Switch(_)), ports: &n.ports })
         .collect();
     let ends: Vec<[NodeId; 2]> = network.links.iter().map(|l| l.ends).collect();
-    network.routes = Routes::new(&wired, &ends);
+    let switch = |node: NodeId| wired[node.0 as usize].switch;
+    let between_switches = wires.iter().filter(|w| w.ends.iter().all(|e| switch(e.0)));
+    let switches = wired.iter().filter(|w| w.switch).count();
+    network.routes = match rules.as_slice() {
+        [levels]
+            if between_switches.clone().all(|w| w.upper) && levels.iter().map(Vec::len).sum::<usize>() == switches =>
+        {
+            Routes::of_levels(&wired, &ends, levels)
+        }
+        _ if switches <= MOST_SWITCHES => Routes::new(&wired, &ends),
+        _ => {
+            let what = format!("{switches} Ethernet switches that no single rule wires");
+            let hint = format!("at most {MOST_SWITCHES}; one leaf_spine or one fat_tree may have more");
+            diagnostics.push(Diagnostic::error(None, what).hint(hint));
+            return network;
+        }
+    };
     for stream in &scenario.streams {
-        expand(diagnostics, &directory, scenario, &mut network, stream);
-        if network.streams.len() > MAX_THINGS {
+        streams::expand(diagnostics, &directory, scenario, &mut network, stream);
+        if network.streams.len() > MOST_NODES {
             diagnostics.push(
-                Diagnostic::error(stream.span, format!("more than {MAX_THINGS} flows"))
+                Diagnostic::error(stream.span, format!("more than {MOST_NODES} flows"))
                     .hint("use fewer: no answer needs so many"),
             );
             return network;
@@ -101,7 +115,7 @@ pub(in crate::plan) fn build(
         .iter()
         .flat_map(|s| match s.priority.typical {
             Priority::Fixed(p) => vec![p],
-            Priority::Destination => s.numbers.iter().map(|n| *n as u8).collect(),
+            Priority::Destination => (0..s.targets.len()).map(|t| s.targets.place(t) as u8).collect(),
         })
         .collect();
     let (data, priorities) = others(&network);
@@ -111,12 +125,7 @@ pub(in crate::plan) fn build(
     network.classes = classes;
     let most = network.streams.iter().map(|s| network.largest_frame(s)).max().unwrap_or(0);
     network.longest = most.max(ethernet::frame(data));
-    network.buffering = (0..network.nodes.len())
-        .map(|i| match &network.nodes[i].keys {
-            NodeKeys::Switch(k) => Some(Buffering::of(&network, i, k)),
-            NodeKeys::Station(_) => None,
-        })
-        .collect();
+    network.buffer();
     sizes(diagnostics, &network);
     if !diagnostics.has_errors() {
         buffers::check(diagnostics, &network);
@@ -124,13 +133,13 @@ pub(in crate::plan) fn build(
     network
 }
 
-/// Expands one table of links.
+/// Expands one table of links. Gives the levels of the switches that it joins by a rule.
 fn wire<'a>(
     diagnostics: &mut Diagnostics,
     directory: &Directory<NodeKeys>,
     link: &'a Named<keys::EthernetLink>,
     wires: &mut Vec<Wire<'a>>,
-) {
+) -> Option<Levels> {
     let k = &link.keys;
     let mut pairs: Vec<([Plug; 2], bool)> = Vec::new();
     let mut one = |a: NodeId, b: NodeId, upper| pairs.push(([(a, None), (b, None)], upper));
@@ -138,6 +147,7 @@ fn wire<'a>(
         let all = directory.find(diagnostics, &format!("{name}.*"), span.unwrap_or(link.span))?;
         Some(all.parts.into_iter().map(|p| NodeId(p.0)).collect())
     };
+    let mut levels = None;
     let done = if let Some(Quantity { typical: r, span, .. }) = &k.star {
         (|| {
             let (switch, hosts) = (table(diagnostics, &r.switch, *span)?, table(diagnostics, &r.host, *span)?);
@@ -155,6 +165,7 @@ fn wire<'a>(
             for leaf in &leaves {
                 spines.iter().for_each(|s| one(*s, *leaf, true));
             }
+            levels = Some(vec![leaves, spines]);
             Some(())
         })()
     } else if let Some(Quantity { typical: r, span, .. }) = &k.fat_tree {
@@ -177,14 +188,15 @@ fn wire<'a>(
                     one(switches[core], switches[edges + aggregation], true);
                 }
             }
+            let (edge, above) = switches.split_at(edges);
+            let (aggregation, core) = above.split_at(aggregations);
+            levels = Some([edge, aggregation, core].map(<[NodeId]>::to_vec).to_vec());
             Some(())
         })()
     } else {
         between(diagnostics, directory, link).map(|all| pairs.extend(all.into_iter().map(|ends| (ends, false))))
     };
-    if done.is_none() {
-        return;
-    }
+    done?;
     let rule = k.between.is_none();
     let many =
         pairs.len() > 1 || rule || k.between.as_ref().is_some_and(|b| b.typical.0.iter().any(|n| n.text.contains('*')));
@@ -192,6 +204,7 @@ fn wire<'a>(
         let name = if many { format!("{}.{i}", link.name) } else { link.name.clone() };
         wires.push(Wire { name, from: link, ends, upper });
     }
+    levels
 }
 
 /// Expands `between` pairwise; a switch holds as many links as the other side asks for.
@@ -354,9 +367,6 @@ fn resolve(diagnostics: &mut Diagnostics, wire: &Wire, ports: [u32; 2]) -> Ether
 fn alike(diagnostics: &mut Diagnostics, network: &Network) {
     let mut switches = network.switches();
     let Some((_, first, model)) = switches.next() else { return };
-    if network.switches().count() > MOST_SWITCHES {
-        diagnostics.push(Diagnostic::error(None, format!("more than {MOST_SWITCHES} Ethernet switches")));
-    }
     for (_, node, k) in switches {
         let all = [
             ("flow_control", k.flow_control.span, k.flow_control.typical == model.flow_control.typical),
@@ -402,28 +412,33 @@ const LONGEST_TIME: u64 = 1_000_000_000_000_000;
 /// Times against [`LONGEST_TIME`].
 fn times(diagnostics: &mut Diagnostics, network: &Network) {
     let mut told = HashSet::new();
-    let mut check = |what: String, q: &Quantity<Time>| {
+    let mut check = |table: &str, group: &str, name: &str, q: &Quantity<Time>| {
         let longest = q.slow.max(q.typical).max(q.fast);
-        if longest.fs() > LONGEST_TIME && told.insert(what.clone()) {
+        if longest.fs() <= LONGEST_TIME {
+            return;
+        }
+        let article = if name.starts_with('a') { "an" } else { "a" };
+        let what = format!("{table}.{group}: {article} {name}");
+        if told.insert(what.clone()) {
             let d = Diagnostic::error(q.span, format!("{what} of {longest} is too long"));
             diagnostics.push(d.hint("at most 1 s; a signal takes 5 us for a kilometre of cable"));
         }
     };
     for link in &network.links {
-        check(format!("links.{}: a delay", link.group), &link.delay);
+        check("links", &link.group, "delay", &link.delay);
     }
     for node in &network.nodes {
         match &node.keys {
             NodeKeys::Switch(k) => {
-                check(format!("parts.{}: a latency", node.group), &k.latency);
-                check(format!("parts.{}: a flowlet_gap", node.group), &k.flowlet_gap);
+                check("parts", &node.group, "latency", &k.latency);
+                check("parts", &node.group, "flowlet_gap", &k.flowlet_gap);
             }
             NodeKeys::Station(k) => {
-                check(format!("parts.{}: a pause_response", node.group), &k.pause_response);
-                check(format!("parts.{}: a cnp_interval", node.group), &k.cnp_interval);
-                check(format!("parts.{}: an alpha_timer", node.group), &k.alpha_timer);
-                check(format!("parts.{}: a rate_timer", node.group), &k.rate_timer);
-                check(format!("parts.{}: a retransmission_timeout", node.group), &k.retransmission_timeout);
+                check("parts", &node.group, "pause_response", &k.pause_response);
+                check("parts", &node.group, "cnp_interval", &k.cnp_interval);
+                check("parts", &node.group, "alpha_timer", &k.alpha_timer);
+                check("parts", &node.group, "rate_timer", &k.rate_timer);
+                check("parts", &node.group, "retransmission_timeout", &k.retransmission_timeout);
             }
         }
     }
@@ -463,6 +478,12 @@ fn ahead(diagnostics: &mut Diagnostics, network: &Network) {
 /// Frames against buffers and MTUs.
 fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
     ahead(diagnostics, network);
+    let mtu = |link: usize| network.links[link].mtu.typical;
+    let own = |node: NodeId| network.out(node, 0) as usize / 2;
+    let between = |link: &usize| network.links[*link].ends.iter().all(|end| network.station(*end).is_none());
+    let trunk = (0..network.links.len()).filter(between).min_by_key(|link| mtu(*link));
+    // The two narrowest links of the stations that a table sends to: one of them may be a source's own.
+    let mut narrow: HashMap<&str, Vec<NodeId>> = HashMap::new();
     let mut last = "";
     for s in &network.streams {
         if s.group == last {
@@ -489,13 +510,19 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
         }
         let data = payload + s.headers(payload, true);
         // Any link between switches may be on its way; of others those of its ends.
-        let of_ends = |node: NodeId| node == s.source || s.targets.contains(&node);
-        let passes = |link: usize| {
-            let ends = [2 * link as u32, 2 * link as u32 + 1].map(|wire| network.leaves(wire));
-            ends.into_iter().all(|node| network.station(node).is_none() || of_ends(node))
+        let ends = |targets: &Targets| {
+            let mut all: Vec<NodeId> = targets.iter().collect();
+            all.sort_by_key(|t| mtu(own(*t)));
+            all.truncate(2);
+            all
         };
-        let mut links = network.links.iter().enumerate();
-        if let Some((_, link)) = links.find(|(i, l)| l.mtu.typical.0 < data && passes(*i)) {
+        let narrow = match s.targets.len() {
+            1 => &vec![s.targets.get(0)],
+            _ => &*narrow.entry(&s.group).or_insert_with(|| [vec![s.source], ends(&s.targets)].concat()),
+        };
+        let of_ends = narrow.iter().filter(|t| s.targets.find(**t).is_some()).map(|t| own(*t));
+        let on_its_way = of_ends.chain([own(s.source)]).chain(trunk).min_by_key(|link| mtu(*link));
+        if let Some(link) = on_its_way.map(|l| &network.links[l]).filter(|l| l.mtu.typical.0 < data) {
             let what =
                 format!("links.{} carries at most {}, flow {} sends {data} B", link.name, link.mtu.typical, s.group);
             wrong(link.mtu.span, what, "Ethernet does not fragment frames: give all links the same MTU");
@@ -533,247 +560,4 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
             last = &node.group;
         }
     }
-}
-
-/// Expands one flow group.
-fn expand(
-    diagnostics: &mut Diagnostics,
-    directory: &Directory<NodeKeys>,
-    scenario: &Scenario,
-    network: &mut Network,
-    stream: &Named<keys::Stream>,
-) {
-    let k = &stream.keys;
-    let (from_span, to_span) = (k.from.span.unwrap_or(stream.span), k.to.span.unwrap_or(stream.span));
-    let mut stations = |text: &str, span: Span| -> Option<(Vec<NodeId>, bool)> {
-        let address = directory.find(diagnostics, text, span)?;
-        let all: Vec<NodeId> = address.parts.iter().map(|p| NodeId(p.0)).collect();
-        let problem = if !address.rest.is_empty() {
-            Some(format!("a flow runs between stations, not their {:?}", address.rest))
-        } else {
-            let switch = address.parts.iter().find(|p| matches!(directory.part(**p).keys, NodeKeys::Switch(_)));
-            switch.map(|p| format!("{} is a switch: it neither sends nor receives", directory.part(*p).name))
-        };
-        match problem {
-            Some(what) => {
-                diagnostics.push(Diagnostic::error(span, what).hint("name stations: from and to are their names"));
-                None
-            }
-            None => Some((all, address.many)),
-        }
-    };
-    let (from, to) = (stations(&k.from.typical, from_span), stations(&k.to.typical, to_span));
-    let (Some((from, from_many)), Some((to, to_many))) = (from, to) else { return };
-    let Some(size) = size(diagnostics, stream) else { return };
-    // (source, its targets, by their places among all destinations)
-    let mut list: Vec<(NodeId, Vec<usize>)> = Vec::new();
-    match k.pattern.typical {
-        Pattern::Permutation if from != to || to.len() < 2 => {
-            let d = Diagnostic::error(
-                k.pattern.span.or(k.to.span),
-                "a permutation is among the same stations, at least two",
-            );
-            diagnostics.push(d.hint("write the same name in from and to, with .*"));
-            return;
-        }
-        Pattern::Permutation => list.extend((0..from.len()).map(|i| (from[i], vec![(i + to.len() / 2) % to.len()]))),
-        Pattern::Pairs if to.len() == 1 => {
-            list.extend(from.iter().filter(|f| **f != to[0] || from.len() == 1).map(|f| (*f, vec![0])))
-        }
-        Pattern::Pairs if from.len() == 1 => list.extend((0..to.len()).map(|t| (from[0], vec![t]))),
-        Pattern::Pairs if from.len() == to.len() => list.extend((0..to.len()).map(|i| (from[i], vec![i]))),
-        Pattern::Pairs => {
-            let what = format!("{} sources and {} targets do not pair", from.len(), to.len());
-            diagnostics.push(
-                Diagnostic::error(to_span, what).hint("or set pattern = \"random\", \"all-to-all\" or \"permutation\""),
-            );
-            return;
-        }
-        Pattern::Random | Pattern::AllToAll => {
-            let before: usize = network.streams.iter().map(|s| s.targets.len()).sum();
-            let pairs = from.len() * to.len();
-            if before + pairs > MOST_PAIRS {
-                let what = format!("flow {}: {pairs} pairs of a source and a destination", stream.name);
-                let d = Diagnostic::error(k.pattern.span.unwrap_or(to_span), what);
-                let hint = format!(
-                    "all flows together have at most {MOST_PAIRS}: 2048 stations to one another; pairs and \
-                        permutations have one for each source"
-                );
-                diagnostics.push(d.hint(hint));
-                return;
-            }
-            list.extend(from.iter().map(|f| (*f, (0..to.len()).filter(|t| to[*t] != *f).collect())))
-        }
-    }
-    let pick = match k.pattern.typical {
-        Pattern::Random => Pick::Random,
-        Pattern::AllToAll => Pick::Turns,
-        _ => Pick::One,
-    };
-    if k.priority.typical == Priority::Destination && to.len() > PRIORITIES as usize {
-        let what = format!("flow {}: {} destinations, but there are {PRIORITIES} priorities", stream.name, to.len());
-        diagnostics.push(Diagnostic::error(k.priority.span, what).hint("give it one priority, 0 to 7"));
-        return;
-    }
-    let many = from_many || to_many && pick == Pick::One || list.len() > 1;
-    for (i, (source, places)) in list.into_iter().enumerate() {
-        let name = if many { format!("{}.{i}", stream.name) } else { stream.name.clone() };
-        let mut targets: Vec<NodeId> = places.iter().map(|p| to[*p]).collect();
-        let mut numbers: Vec<u32> = places.iter().map(|p| *p as u32).collect();
-        if pick == Pick::Turns {
-            // Each begins with the one after itself, so that not all send to the same.
-            let after = targets.iter().position(|t| t.0 > source.0).unwrap_or(0);
-            targets.rotate_left(after);
-            numbers.rotate_left(after);
-        }
-        if targets.is_empty() || targets == [source] {
-            let what = format!("flow {name} ends where it starts, at {}", network.node(source).name);
-            let hint = "a flow joins two stations; to = \"host.*\" leaves its own source out";
-            diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
-            return;
-        }
-        if let Some(lost) = targets.iter().find(|t| !network.routes.reach(source, **t)) {
-            let what = format!("there is no path from {} to {}", network.node(source).name, network.node(*lost).name);
-            diagnostics.push(Diagnostic::error(from_span, what).hint("no chain of links joins their switches"));
-            return;
-        }
-        let room = |node: &NodeId| network.link(network.out(*node, 0)).mtu.typical.0;
-        let agreed = targets.iter().filter(|_| k.transport.typical == Transport::Roce).map(room);
-        let mut made = Stream {
-            name,
-            room: agreed.fold(room(&source), u64::min),
-            group: stream.name.clone(),
-            source,
-            targets: targets.into(),
-            numbers: numbers.into(),
-            pick,
-            size: size.clone(),
-            sizes: k.sizes.clone(),
-            load: k.load.clone(),
-            offered: None,
-            trace: None,
-            priority: k.priority.clone(),
-            transport: k.transport.clone(),
-            connections: k.connections.clone(),
-            measured: k.measured.as_ref().map(|q| q.typical),
-        };
-        if !packets::check(diagnostics, network, &made) || !offer(diagnostics, network, scenario, &mut made) {
-            return;
-        }
-        network.streams.push(made);
-    }
-}
-
-/// The size of a message, or the mean of the distribution that sizes are drawn from; `None` where it cannot be.
-fn size(diagnostics: &mut Diagnostics, stream: &Named<keys::Stream>) -> Option<Quantity<Bytes>> {
-    let k = &stream.keys;
-    let mut wrong = |span: Option<Span>, what: String, hint: &str| {
-        let what = format!("flow {}: {what}", stream.name);
-        diagnostics.push(Diagnostic::error(span.or(Some(stream.span)), what).hint(hint));
-        None
-    };
-    match (&k.size, &k.sizes) {
-        (None, None) => wrong(None, "it has no size".into(), "size = \"64 KiB\", or sizes = \"web-search\""),
-        (Some(_), Some(sizes)) => wrong(sizes.span, "both a size and sizes".into(), "keep one of them"),
-        (Some(size), None) if size.typical.0 == 0 || size.typical.0 > 1 << 40 => {
-            let what = format!("a message has 1 B to 1 TiB, not {}", size.typical);
-            wrong(size.span, what, "for example size = \"64 KiB\"")
-        }
-        (Some(size), None) => Some(size.clone()),
-        (None, Some(sizes)) if !matches!(k.load.typical, StreamLoad::Open { .. }) => {
-            let what = format!("messages of drawn sizes, and a load that is {}", k.load.typical.show());
-            wrong(k.load.span.or(sizes.span), what, "load = { share = \"60 %\", arrivals = \"poisson\" }")
-        }
-        (None, Some(sizes)) => {
-            Some(Quantity { default: true, ..sizes.with(Bytes(sizes.typical.mean().round() as u64)) })
-        }
-    }
-}
-
-/// Works out what a stream offers; `false` when it cannot.
-fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, s: &mut Stream) -> bool {
-    let link = network.link(network.out(s.source, 0));
-    let (line, span) = (link.rate.typical.rate(), s.load.span.or(s.size.span));
-    let size = s.size.typical.0;
-    let sizes = s.typical_sizes();
-    let on_wire = sizes.iter().map(|size| network.wire_bytes(s, *size)).sum();
-    let most = line.scaled(sizes.iter().sum(), on_wire);
-    let payload = |offered: &Offered| match offered {
-        Offered::Rate(rate) => *rate,
-        // A millionth of a percent is fine enough, and exact in integers.
-        Offered::Share(Percent(share)) => most.scaled((share * 1e8).round() as u64, 100_000_000),
-    };
-    match &s.load.typical {
-        StreamLoad::Saturate => {}
-        StreamLoad::Open { offered, .. } | StreamLoad::Bursts { offered, .. } => {
-            // More than the link carries is answered like any other load that is too much.
-            let rate = payload(offered);
-            s.offered = Some(rate);
-        }
-        StreamLoad::Trace(name) => {
-            let Some(trace) = scenario.traces.get(name) else { return false };
-            match traced(diagnostics, network, s, trace) {
-                Some(list) if !list.is_empty() => {
-                    let bytes: u64 = list.iter().map(|t| t.bytes).sum();
-                    let last = list.last().map_or(1, |t| t.at).max(1);
-                    let longest = list.iter().map(|t| t.bytes).max().unwrap_or(size);
-                    // A text ends: what comes at once at its end is not a rate that a link would have to carry for
-                    // ever.
-                    let on_wire: u64 = list.iter().map(|t| network.wire_bytes(s, t.bytes)).sum();
-                    let most = line.scaled(bytes, on_wire);
-                    let rate = Rate::ratio(bytes as u128 * 8 * 1_000_000_000_000_000, last as u128);
-                    s.offered = Some(if rate > most { most } else { rate });
-                    s.size = Quantity { default: true, ..s.size.with(Bytes(longest)) };
-                    s.trace = Some(list.into());
-                }
-                Some(_) => {
-                    diagnostics.push(Diagnostic::error(span, format!("flow {}: the trace is empty", s.group)));
-                    return false;
-                }
-                None => return false,
-            }
-        }
-    }
-    true
-}
-
-/// Reads `time, destination, size` lines; what is wrong points into the trace.
-fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &Trace) -> Option<Vec<Traced>> {
-    let mut list: Vec<Traced> = Vec::new();
-    let before: usize = network.streams.iter().filter_map(|s| s.trace.as_ref()).map(|t| t.len()).sum();
-    let targets: HashMap<&str, u32> =
-        s.targets.iter().zip(0..).map(|(t, i)| (network.node(*t).name.as_str(), i)).collect();
-    let mut start = 0;
-    for line in trace.text.split_inclusive('\n') {
-        let at = Span { source: trace.source, start, end: start + line.trim_end().len() as u32 };
-        start += line.len() as u32;
-        let text = line.trim();
-        if text.is_empty() || text.starts_with('#') || list.is_empty() && text.starts_with("time") {
-            continue;
-        }
-        let mut wrong = |what: String| {
-            let d = Diagnostic::error(at, format!("flow {}: {what}", s.group));
-            diagnostics
-                .push(d.hint("a line of a trace is: time, destination, size; for example: 1.2 us, host.3, 1500 B"));
-            None
-        };
-        let cells: Vec<&str> = text.split(',').map(str::trim).collect();
-        let [time, to, bytes] = cells.as_slice() else { return wrong("this line does not have three cells".into()) };
-        let Ok(time) = Time::parse(time) else { return wrong(format!("{time:?} is not a valid time")) };
-        let Ok(bytes) = Bytes::parse(bytes) else { return wrong(format!("{bytes:?} is not a valid size")) };
-        let Some(&target) = targets.get(to) else {
-            return wrong(format!("{to:?} is not a valid destination of this flow"));
-        };
-        if bytes.0 == 0 || bytes.0 > 1 << 40 {
-            return wrong("a message has 1 B to 1 TiB".into());
-        }
-        if list.last().is_some_and(|l| l.at > time.fs()) {
-            return wrong("times must not decrease".into());
-        }
-        if before + list.len() == MOST_TRACED {
-            return wrong(format!("the traces of all stations together have at most {MOST_TRACED} lines"));
-        }
-        list.push(Traced { at: time.fs(), target, bytes: bytes.0 });
-    }
-    Some(list)
 }

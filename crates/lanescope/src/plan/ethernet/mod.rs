@@ -8,11 +8,14 @@ mod build;
 pub(crate) mod latency;
 pub(crate) mod packets;
 mod routes;
+mod streams;
+mod targets;
 
 pub(crate) use buffers::Buffering;
 pub(in crate::plan) use build::build;
 pub(crate) use routes::Routes;
 pub(in crate::plan) use routes::{MOST_SWITCHES, Wired};
+pub use targets::Targets;
 
 use crate::plan::Side;
 use crate::protocol::ethernet::LineRate;
@@ -97,15 +100,13 @@ pub struct Stream {
     /// The station that sends.
     pub source: NodeId,
     /// The stations that receive; the sender is never among them.
-    pub targets: Arc<[NodeId]>,
-    /// The number of each target among all destinations of the table, for priorities.
-    pub numbers: Arc<[u32]>,
+    pub targets: Targets,
     /// How it chooses among them.
     pub pick: Pick,
     /// Client data of a message; where sizes are drawn the mean, of a trace the largest.
     pub size: Quantity<Bytes>,
     /// What sizes are drawn from.
-    pub sizes: Option<Quantity<SizeDistribution>>,
+    pub sizes: Option<Arc<Quantity<SizeDistribution>>>,
     /// As written.
     pub load: Quantity<StreamLoad>,
     /// What an open load offers on average, payload per second.
@@ -151,6 +152,8 @@ pub struct Network {
     pub classes: Vec<u8>,
     /// What the memory of each switch allows, by node.
     pub buffering: Vec<Option<Buffering>>,
+    /// Whether switches may drop frames.
+    drops: bool,
 }
 
 impl Network {
@@ -180,11 +183,17 @@ impl Network {
         })
     }
 
-    fn first_switch(&self) -> Option<&EthernetSwitch> {
-        match &self.node(self.model?).keys {
-            NodeKeys::Switch(k) => Some(k),
+    /// The first of the switches.
+    fn model(&self) -> Option<(&Node, &EthernetSwitch)> {
+        let node = self.node(self.model?);
+        match &node.keys {
+            NodeKeys::Switch(k) => Some((node, k)),
             NodeKeys::Station(_) => None,
         }
+    }
+
+    fn first_switch(&self) -> Option<&EthernetSwitch> {
+        Some(self.model()?.1)
     }
 
     /// How switches keep their memories from overflowing: all alike.
@@ -260,7 +269,7 @@ impl Network {
     pub(crate) fn class(&self, stream: &Stream, target: usize) -> usize {
         let priority = match stream.priority.typical {
             Priority::Fixed(p) => p,
-            Priority::Destination => stream.numbers[target] as u8,
+            Priority::Destination => stream.targets.place(target) as u8,
         };
         self.classes.iter().position(|c| *c == priority).unwrap_or(0)
     }
@@ -316,15 +325,19 @@ impl Network {
         path
     }
 
+    /// Pairs of a source and a destination of its streams.
+    pub(crate) fn pairs(&self) -> usize {
+        self.streams.iter().map(|s| s.targets.len()).sum()
+    }
+
     /// `host.0 → sw → host.1`, or to the first target and how many more.
     pub(crate) fn route_text(&self, stream: usize) -> String {
         let s = &self.streams[stream];
         let mut names = vec![self.node(s.source).name.as_str()];
-        let Some(&target) = s.targets.first() else { return names.concat() };
         if s.targets.len() > 1 {
             return format!("{} → {} stations", names[0], s.targets.len());
         }
-        names.extend(self.path(stream, target).into_iter().map(|w| self.node(self.arrives(w)).name.as_str()));
+        names.extend(self.path(stream, s.targets.get(0)).into_iter().map(|w| self.node(self.arrives(w)).name.as_str()));
         names.join(" → ")
     }
 
@@ -365,7 +378,7 @@ impl Side for Network {
         for s in &self.streams {
             let mut settings =
                 vec![Setting::of("size", &s.size), Setting::of("load", &s.load), Setting::of("priority", &s.priority)];
-            settings.extend(s.sizes.as_ref().map(|sizes| Setting::of("sizes", sizes)));
+            settings.extend(s.sizes.as_ref().map(|sizes| Setting::of("sizes", sizes.as_ref())));
             // What plain frames have been all along is not said of them.
             if s.transport.typical != Transport::Frames {
                 settings.extend([Setting::of("transport", &s.transport), Setting::of("connections", &s.connections)]);
@@ -383,7 +396,7 @@ impl Side for Network {
         for s in &self.streams {
             hash.write_u32(s.source.0);
             hash.write_u8(s.pick as u8);
-            s.targets.iter().for_each(|t| hash.write_u32(t.0));
+            s.targets.hash(hash);
             for (bytes, part) in s.sizes.iter().flat_map(|q| &q.typical.points) {
                 hash.write_u64(*bytes);
                 hash.write_u64(part.to_bits());

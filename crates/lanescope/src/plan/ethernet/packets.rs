@@ -8,7 +8,7 @@ use crate::plan::ethernet::{Network, NodeId, Stream};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, ROCE, Service};
 use crate::scenario::NodeKeys;
-use crate::scenario::keys::{CongestionControl, Ecmp, FlowControl, Station, Transport};
+use crate::scenario::keys::{CongestionControl, Ecmp, FlowControl, Priority, Station, Transport};
 use crate::scenario::quantity::{Quantity, Shape};
 use crate::units::Rate;
 use std::num::NonZeroU32;
@@ -29,7 +29,7 @@ pub(crate) fn ack_frame() -> u64 {
 /// Whether RoCE runs over the switches of a network: their flow control must be one that knows nothing of its stations.
 pub(in crate::plan) fn runs(diagnostics: &mut Diagnostics, network: &Network, flow: &str) -> bool {
     let control = network.flow_control();
-    let Some((_, switch, k)) = network.switches().next() else { return true };
+    let Some((switch, k)) = network.model() else { return true };
     if matches!(control, FlowControl::None | FlowControl::Pause | FlowControl::Pfc) {
         return true;
     }
@@ -56,9 +56,9 @@ pub(in crate::plan) fn few(diagnostics: &mut Diagnostics, connections: &Quantity
 pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network, stream: &Stream) -> bool {
     let (roce, several) = (stream.is_roce(), stream.connections.typical.get());
     let problem = if roce && network.path_mtu(stream) == 0 {
-        let ends = std::iter::once(&stream.source).chain(stream.targets.iter());
-        let narrow = ends.min_by_key(|n| network.link(network.out(**n, 0)).mtu.typical);
-        let link = network.link(network.out(*narrow.unwrap_or(&stream.source), 0));
+        let ends = std::iter::once(stream.source).chain(stream.targets.iter());
+        let narrow = ends.min_by_key(|n| network.link(network.out(*n, 0)).mtu.typical);
+        let link = network.link(network.out(narrow.unwrap_or(stream.source), 0));
         let least = client_data(Mtu::ALL[0].bytes(), Position::First);
         let what = format!("links.{}: an MTU of {} holds no packet of RoCE", link.group, link.mtu.typical);
         Some((link.mtu.span, what, format!("at least {least} B")))
@@ -237,7 +237,9 @@ impl Network {
         let several = || {
             let of = |s: &usize| {
                 let s = &self.streams[*s];
-                (0..s.targets.len()).map(move |t| self.class(s, t))
+                // One priority for all destinations has one class.
+                let one = matches!(s.priority.typical, Priority::Fixed(_));
+                (0..if one { 1 } else { s.targets.len() }).map(move |t| self.class(s, t))
             };
             let mut all = streams.iter().flat_map(of);
             all.next().is_some_and(|first| all.any(|class| class != first))

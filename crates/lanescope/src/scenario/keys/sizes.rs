@@ -131,7 +131,7 @@ impl SizeDistribution {
         self.points.windows(2).map(of).sum()
     }
 
-    /// SizeDistribution that stand for all, each for as many messages.
+    /// Sizes that stand for all, each for as many messages.
     pub fn sampled(&self) -> impl Iterator<Item = u64> {
         (0..SAMPLED).map(|i| self.at((i as f64 + 0.5) / SAMPLED as f64))
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     proptest! {
-        /// SizeDistribution that stand for all have the mean of all, as far as rounding to bytes and the coarseness of
+        /// Sizes that stand for all have the mean of all, as far as rounding to bytes and the coarseness of
         /// the parts allow: each part of them errs by no more than its width.
         #[test]
         fn samples_have_the_mean(steps in prop::collection::vec((0u64..10_000, 1u32..100), 1..20)) {

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 const NOISE: f64 = 1e-9;
 
 /// A link on a flow's path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Use {
     link: u32,
     /// Its place among the members of the link.
@@ -27,48 +27,89 @@ struct Use {
     part: f64,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Flow {
-    uses: Vec<Use>,
-    rate: f64,
-    touched: bool,
+/// The lowest levels on a path, and where the lowest is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lowest {
+    at: u32,
+    first: f64,
+    second: f64,
 }
 
-/// One flow over a link: which, and which of its uses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// Its stretch of `MaxMin::uses`.
+    start: u32,
+    length: u32,
+    touched: bool,
+    rate: f64,
+    /// As the levels are: what a link asks of each of its flows is most of the work.
+    lowest: Lowest,
+}
+
+/// One flow over a link: which, which of its uses, and the part of it.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     flow: u32,
     at: u32,
+    part: f64,
 }
 
 #[derive(Clone, Debug)]
 struct Link {
     capacity: f64,
-    /// Infinite where its flows are held back elsewhere.
-    level: f64,
     members: Vec<Member>,
-    /// Whether it is to be worked out anew.
-    stale: bool,
 }
 
 /// Flows over links.
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct MaxMin {
     links: Vec<Link>,
+    /// Of each link; infinite where its flows are held back elsewhere.
+    levels: Vec<f64>,
     flows: Slab<Flow>,
+    /// The paths of all flows, and by length the stretches that are free.
+    uses: Vec<Use>,
+    free: Vec<Vec<u32>>,
+    /// Links that are to be worked out anew, in turn, and whether each is among them.
     stale: VecDeque<u32>,
+    is_stale: Vec<bool>,
     touched: Vec<u32>,
     /// What each member of a link could have elsewhere, and its part: kept between calls for its room alone.
     wants: Vec<(f64, f64)>,
 }
 
+impl Lowest {
+    /// Of some levels.
+    fn of(levels: impl Iterator<Item = f64>) -> Lowest {
+        let mut all = Lowest { at: u32::MAX, first: f64::INFINITY, second: f64::INFINITY };
+        for (i, level) in (0u32..).zip(levels) {
+            if level < all.first {
+                all = Lowest { at: i, first: level, second: all.first };
+            } else {
+                all.second = all.second.min(level);
+            }
+        }
+        all
+    }
+
+    /// The lowest but for one place of the path.
+    fn without(&self, at: u32) -> f64 {
+        if self.at == at { self.second } else { self.first }
+    }
+}
+
 impl MaxMin {
     /// Links with these capacities, and no flows.
     pub(in crate::sim) fn new(capacities: impl Iterator<Item = f64>) -> MaxMin {
-        let link = |capacity| Link { capacity, level: f64::INFINITY, members: Vec::new(), stale: false };
+        let link = |capacity| Link { capacity, members: Vec::new() };
+        let links: Vec<Link> = capacities.map(link).collect();
         MaxMin {
-            links: capacities.map(link).collect(),
+            levels: vec![f64::INFINITY; links.len()],
+            is_stale: vec![false; links.len()],
+            links,
             flows: Slab::new(),
+            uses: Vec::new(),
+            free: Vec::new(),
             stale: VecDeque::new(),
             touched: Vec::new(),
             wants: Vec::new(),
@@ -77,30 +118,42 @@ impl MaxMin {
 
     /// A flow comes, over links of which each takes such a part of it; at least one takes all. Its number may have been
     /// another's before. Rates are out of date until [`MaxMin::settle`].
-    pub(in crate::sim) fn add(&mut self, path: impl Iterator<Item = (u32, f64)>) -> u32 {
-        let flow = self.flows.add(Flow { uses: Vec::new(), rate: 0.0, touched: true });
+    pub(in crate::sim) fn add(&mut self, path: impl ExactSizeIterator<Item = (u32, f64)>) -> u32 {
+        let length = path.len();
+        let start = self.free.get_mut(length).and_then(Vec::pop).unwrap_or(self.uses.len() as u32);
+        self.uses.resize(self.uses.len().max(start as usize + length), Use::default());
+        let lowest = Lowest::of(std::iter::empty());
+        let flow = self.flows.add(Flow { start, length: length as u32, rate: 0.0, touched: true, lowest });
         for (at, (link, part)) in (0u32..).zip(path) {
             let members = &mut self.links[link as usize].members;
-            members.push(Member { flow, at });
+            members.push(Member { flow, at, part });
             let place = members.len() as u32 - 1;
-            self.flows[flow].uses.push(Use { link, place, part });
+            self.uses[(start + at) as usize] = Use { link, place, part };
             self.doubt(link);
         }
+        self.look(flow);
         self.touched.push(flow);
         flow
     }
 
     /// A flow goes.
     pub(in crate::sim) fn remove(&mut self, flow: u32) {
-        let gone = self.flows.take(flow);
-        for u in gone.uses {
+        let Flow { start, length, .. } = self.flows.take(flow);
+        for i in start..start + length {
+            let u = self.uses[i as usize];
             let members = &mut self.links[u.link as usize].members;
             members.swap_remove(u.place as usize);
             if let Some(moved) = members.get(u.place as usize).copied() {
-                self.flows[moved.flow].uses[moved.at as usize].place = u.place;
+                let of = self.flows[moved.flow].start + moved.at;
+                self.uses[of as usize].place = u.place;
             }
             self.doubt(u.link);
         }
+        let length = length as usize;
+        if length >= self.free.len() {
+            self.free.resize(length + 1, Vec::new());
+        }
+        self.free[length].push(start);
     }
 
     /// What a flow has.
@@ -109,88 +162,89 @@ impl MaxMin {
         self.flows[flow].rate
     }
 
+    fn uses(&self, flow: u32) -> &[Use] {
+        let Flow { start, length, .. } = self.flows[flow];
+        &self.uses[start as usize..(start + length) as usize]
+    }
+
     /// The links of a flow's path, with the part that each takes.
     pub(in crate::sim) fn path(&self, flow: u32) -> impl Iterator<Item = (u32, f64)> {
-        self.flows[flow].uses.iter().map(|u| (u.link, u.part))
+        self.uses(flow).iter().map(|u| (u.link, u.part))
     }
 
     fn doubt(&mut self, link: u32) {
-        if !std::mem::replace(&mut self.links[link as usize].stale, true) {
+        if !std::mem::replace(&mut self.is_stale[link as usize], true) {
             self.stale.push_back(link);
         }
+    }
+
+    /// Notes the lowest levels on a flow's path.
+    fn look(&mut self, flow: u32) {
+        let levels = self.uses(flow).iter().map(|u| self.levels[u.link as usize]);
+        self.flows[flow].lowest = Lowest::of(levels);
     }
 
     /// Works out what has changed; `changed` hears of each flow whose rate has, and which link holds it to that.
     pub(in crate::sim) fn settle(&mut self, mut changed: impl FnMut(u32, f64, u32)) {
         while let Some(link) = self.stale.pop_front() {
-            self.links[link as usize].stale = false;
+            self.is_stale[link as usize] = false;
             self.divide(link);
         }
         for flow in std::mem::take(&mut self.touched) {
             let f = &mut self.flows[flow];
             // One that has gone has no path any more.
-            if !std::mem::replace(&mut f.touched, false) || f.uses.is_empty() {
+            if !std::mem::replace(&mut f.touched, false) || f.length == 0 {
                 continue;
             }
-            let levels = f.uses.iter().map(|u| (self.links[u.link as usize].level, u.link));
-            let (rate, by) = levels.fold((f64::INFINITY, 0), |least, l| if l.0 < least.0 { l } else { least });
+            let Lowest { at, first: rate, .. } = f.lowest;
             if rate != f.rate {
                 f.rate = rate;
+                let by = self.uses(flow).get(at as usize).map_or(0, |u| u.link);
                 changed(flow, rate, by);
             }
         }
     }
 
-    /// The two lowest levels on a flow's path but for one link's, and where the lowest is.
-    fn elsewhere(&self, member: Member) -> (u32, f64, f64) {
-        let (mut at, mut first, mut second) = (u32::MAX, f64::INFINITY, f64::INFINITY);
-        for (i, u) in (0u32..).zip(&self.flows[member.flow].uses) {
-            let level = self.links[u.link as usize].level;
-            if i == member.at {
-                continue;
-            }
-            if level < first {
-                (at, first, second) = (i, level, first);
-            } else {
-                second = second.min(level);
-            }
-        }
-        (at, first, second)
-    }
-
     /// Works out a link's level, and which links this is news for.
     fn divide(&mut self, link: u32) {
-        let mut wants = std::mem::take(&mut self.wants);
+        let MaxMin { links, levels, flows, wants, .. } = self;
+        let l = &links[link as usize];
         wants.clear();
-        let l = &self.links[link as usize];
-        wants.extend(l.members.iter().map(|m| {
-            let part = self.flows[m.flow].uses[m.at as usize].part;
-            (self.elsewhere(*m).1, part)
-        }));
-        let (old, level) = (l.level, water(l.capacity, &mut wants));
-        self.wants = wants;
-        self.links[link as usize].level = level;
-        let same = |a: f64, b: f64| a == b || (a - b).abs() <= NOISE * a.min(b);
-        if same(old, level) {
+        wants.extend(l.members.iter().map(|m| (flows[m.flow].lowest.without(m.at), m.part)));
+        let level = water(l.capacity, wants);
+        let old = std::mem::replace(&mut levels[link as usize], level);
+        if old == level {
             return;
         }
+        let same = |a: f64, b: f64| a == b || (a - b).abs() <= NOISE * a.min(b);
+        let news = !same(old, level);
         for place in 0..self.links[link as usize].members.len() {
             let member = self.links[link as usize].members[place];
-            let (lowest, first, second) = self.elsewhere(member);
+            self.look(member.flow);
+            if !news {
+                continue;
+            }
             let f = &mut self.flows[member.flow];
+            let (start, length) = (f.start, f.length);
+            let first = f.lowest.without(member.at);
             if first.min(old) != first.min(level) && !std::mem::replace(&mut f.touched, true) {
                 self.touched.push(member.flow);
             }
-            for i in 0..f.uses.len() as u32 {
-                let u = self.flows[member.flow].uses[i as usize];
+            let all = start as usize..(start + length) as usize;
+            let elsewhere = Lowest::of(
+                (0u32..)
+                    .zip(&self.uses[all.clone()])
+                    .map(|(i, u)| if i == member.at { f64::INFINITY } else { self.levels[u.link as usize] }),
+            );
+            for (i, place) in (0u32..).zip(all) {
                 if i == member.at {
                     continue;
                 }
                 // What the flow may have without that link, as far as that link asks: no more than its own level.
-                let own = self.links[u.link as usize].level;
-                let without = if i == lowest { second } else { first };
+                let on = self.uses[place].link;
+                let (own, without) = (self.levels[on as usize], elsewhere.without(i));
                 if !same(without.min(old).min(own), without.min(level).min(own)) {
-                    self.doubt(u.link);
+                    self.doubt(on);
                 }
             }
         }

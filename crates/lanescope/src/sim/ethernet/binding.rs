@@ -131,7 +131,7 @@ fn full(network: &Network, wires: &[SimulatedLink], wire: u32) -> Binding {
 /// The wires that streams go over.
 fn ways(network: &Network, streams: &[usize]) -> Vec<u32> {
     let mut ways: Vec<u32> = Vec::new();
-    let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, *t)));
+    let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, t)));
     for (s, target) in pairs.take(MOST_WAYS) {
         ways.extend(network.path(s, target));
     }

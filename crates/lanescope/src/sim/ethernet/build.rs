@@ -288,7 +288,7 @@ fn station(
             let class = network.class(stream, t) as u8;
             let lane = station.lanes.len() as u32;
             let connections = stream.connections.typical.get();
-            let way = network.way(index, *target);
+            let way = network.way(index, target);
             targets.push(Target { node: target.0, way, class, lane, lanes: connections, given: 0 });
             for number in 0..connections {
                 let mut place = NONE;
@@ -296,7 +296,7 @@ fn station(
                 if kind != Lanes::No {
                     place = station.lanes.len() as u32;
                     let mut made = Lane::new(target.0, class, *lanes, constants.as_ref().map(Limit::new));
-                    made.way = network.way_of_connection(index, *target, number);
+                    made.way = network.way_of_connection(index, target, number);
                     made.endless = endless.then_some((station.senders.len() as u32, t as u32));
                     made.sending = numbered.map(|r| Box::new(Sending::new(r)));
                     station.lanes.push(made);

@@ -375,7 +375,7 @@ impl FlowLevel {
     fn begin(&mut self, made: Message, now: u64) {
         let network = &self.network;
         let stream = &network.streams[made.stream as usize];
-        let target = stream.targets[made.target as usize];
+        let target = stream.targets.get(made.target as usize);
         let way = network.way_of_connection(made.stream as usize, target, made.connection);
         let ends = [stream.source, target];
         let path = network.along(ends, way);
@@ -392,7 +392,7 @@ impl FlowLevel {
         let flow = if network.reorders() {
             self.rates.add(network.spread(ends, way).into_iter())
         } else {
-            self.rates.add(path.into_iter().map(|on| (on, 1.0)))
+            self.rates.add(path.iter().map(|on| (*on, 1.0)))
         };
         if flow as usize >= self.sent.len() {
             self.sent.resize(flow as usize + 1, None);

@@ -2,6 +2,7 @@
 
 use crate::plan::ethernet::{Network, Pick, Stream, Traced};
 use crate::scenario::keys::{SizeDistribution, StreamLoad};
+use crate::scenario::quantity::Quantity;
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::source::exponential;
@@ -33,7 +34,7 @@ pub(super) struct Source {
     law: Law,
     random: Xoshiro256PlusPlus,
     /// What sizes are drawn from, where they are.
-    sizes: Option<Arc<SizeDistribution>>,
+    sizes: Option<Arc<Quantity<SizeDistribution>>>,
     pick: Pick,
     targets: u32,
     /// Messages of the burst that are still to be born.
@@ -76,7 +77,7 @@ impl Source {
         let mut source = Source {
             law,
             random,
-            sizes: stream.sizes.as_ref().map(|s| Arc::new(s.typical.clone())),
+            sizes: stream.sizes.clone(),
             pick: stream.pick,
             targets: stream.targets.len() as u32,
             left: 0,
@@ -167,7 +168,7 @@ impl Source {
     /// The size of the next message.
     fn draw(&mut self) {
         if let Some(sizes) = &self.sizes {
-            self.bytes = sizes.at(((self.random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
+            self.bytes = sizes.typical.at(((self.random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
         }
     }
 

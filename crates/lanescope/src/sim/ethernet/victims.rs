@@ -62,7 +62,7 @@ pub(in crate::sim) fn victims(network: &Network, links: &[SimulatedLink]) -> Vec
                 if looked > MOST_WAYS {
                     break;
                 }
-                let path = network.path(s, *target);
+                let path = network.path(s, target);
                 let most = path.iter().copied().max_by(|a, b| paused(*a).total_cmp(&paused(*b)));
                 let Some(wire) = most.filter(|w| paused(*w) > HELD) else { continue };
                 let causes = causes(wire);

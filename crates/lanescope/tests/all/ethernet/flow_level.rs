@@ -263,6 +263,74 @@ fn a_fixed_length_leaves_nothing_to_its_confidence() {
     }
 }
 
+/// Stations that all send to all others at random, over switches by rule.
+fn everybody(rule: &str, load: &str) -> String {
+    format!(
+        r#"
+[parts.host]
+is = "station"
+[parts.switch]
+is = "ethernet-switch"
+[parts.leaf]
+is = "ethernet-switch"
+[parts.spine]
+is = "ethernet-switch"
+[links.net]
+{rule}
+ethernet = "10 Gb/s"
+[flows.all]
+from = "host.*"
+to = "host.*"
+do = "send"
+pattern = "random"
+size = "1500 B"
+load = {load}
+"#
+    )
+}
+
+/// The tables that a rule does not name are taken out.
+fn only(text: String, tables: &[&str]) -> String {
+    tables.iter().fold(text, |t, table| t.replace(&format!("[parts.{table}]\nis = \"ethernet-switch\"\n"), ""))
+}
+
+/// 64 leaves of 32 stations with 4 links up: 4 million pairs. Of 2047 destinations 2016 are behind another leaf, so the
+/// links up carry 4 / 32 of 10 Gb/s x 2047 / 2016 for each station, of which 1500 of 1538 bytes are payload.
+#[test]
+fn an_oversubscribed_fabric_of_many_pairs_has_the_share_of_its_links_up() {
+    let text = only(everybody("leaf_spine = { leaves = 64, spines = 4, hosts = 32 }", "\"saturate\""), &["switch"]);
+    let report = estimate(&planned(&text, &[]), &Diagnostics::default());
+    let flow = &report.flows[0];
+    let by_hand = 2048.0 * 10e9 * 4.0 / 32.0 * 2047.0 / 2016.0 * 1500.0 / 1538.0;
+    within(0.01, flow.share.typical, by_hand);
+    let most = flow.each.iter().copied().fold(0.0, f64::max);
+    assert!(flow.each.iter().all(|e| *e > 0.99 * most), "all stations are alike");
+    let up: Vec<_> = report.links.iter().filter(|l| l.to.starts_with("spine.")).collect();
+    assert_eq!(up.len(), 256);
+    assert!(up.iter().all(|l| l.ledger.idle < 0.005 * l.ledger.raw), "links up are full");
+    assert!(report.not_modelled.iter().any(|n| n.key == "flows.all.pattern"), "{:?}", report.not_modelled);
+}
+
+/// 67 million pairs of 8192 stations: no table of pairs is made, at 60 % all is carried, and a run of some messages
+/// ends. Packet by packet each pair would be remembered, which is refused.
+#[test]
+fn a_fabric_of_thousands_of_stations_is_planned_by_rule() {
+    let load = "{ share = \"60 %\", arrivals = \"poisson\" }";
+    let text = only(everybody("fat_tree = { k = 32 }", load), &["leaf", "spine"]);
+    let made = planned(&text, &[FLOW, "flows.all.size=1 MB", "run.for=30 us", "run.warmup=0 s"]);
+    assert_eq!((made.network.streams.len(), made.network.links.len()), (8192, 3 * 8192));
+    let report = estimate(&made, &Diagnostics::default());
+    within(1e-9, report.flows[0].share.typical, report.flows[0].wanted_each.iter().sum());
+    let s = simulate_by(&made, 1, u64::MAX);
+    let bytes = made.network.streams[0].offered.expect("a rate").bytes() * 8192.0 * 30e-6;
+    within(0.1, s.packets as f64, bytes / 1e6);
+    let packets = planned(&text, &[]);
+    let mut d = Diagnostics::default();
+    assert!(Run::new(&packets, 1, &mut d).is_none());
+    let said: Vec<String> = d.sorted().iter().map(|d| d.message.clone()).collect();
+    assert!(said.iter().any(|s| s.contains("pairs of a source and a destination")), "{said:?}");
+}
+
 #[test]
 fn what_is_no_stream_is_refused() {
     let text = r#"
