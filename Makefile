@@ -16,7 +16,7 @@ run: rust ## build, and answer the studies' quick rows by estimate and simulatio
 	@$(or $(LANESCOPE),$(CARGO) run --release --quiet -p lanescope-cli --) study run --quick
 
 # The profile of tests; `make laws` and what is measured have their own. CI names one for all.
-test tests fresh python: PROFILE ?= dev
+test tests fresh python lint: PROFILE ?= dev
 
 test: rust ## every test (of the studies' rows those that are quick, some drives and dumps, of each law's inputs 12; CI has all, and 100 fixed and 100 fresh inputs)
 	$(CARGO) test --workspace --profile $(PROFILE)
@@ -94,8 +94,9 @@ page-bench: rust web/node_modules ## how quick the page is in headless Chromium,
 
 lint: rust ## formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	@# In the profile of the tests: what runs while it builds (macros, build scripts) is there already.
+	$(CARGO) clippy --workspace --all-targets --quiet --profile $(PROFILE) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet --profile $(PROFILE)
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: collectives:: cluster::agree:: cluster::laws:: cluster::ledger:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \

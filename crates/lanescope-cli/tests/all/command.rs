@@ -719,18 +719,22 @@ fn impossible_networks_are_refused_at_once() {
     let random = INCAST.replace("to = \"host.0\"", "to = \"host.*\"\npattern = \"random\"").replace("9 }", "4000 }");
     let (_dir, file) = folder(&random);
     let (_, error) = out(&["simulate", &file], 2);
-    assert!(error.contains("4194304 pairs") && error.contains("2048 stations"), "{error}");
+    assert!(error.contains("4194304 connections") && error.contains("2048 stations"), "{error}");
     // At flow level pairs are nobody's memory, unless each always has something to send.
     let (_, error) = out(&["simulate", &file, "--level", "flow", "--set", "flows.in.transport=rocev2"], 2);
     assert!(error.contains("each is remembered"), "{error}");
     let rate = "flows.in.load={ share = \"10 %\" }";
     let (text, _) = out(&["simulate", &file, "--level", "flow", "--set", rate, "--for", "20 us"], 0);
     assert!(text.contains("messages at flow level"), "{text}");
-    let tree = "[parts]\nhost = { is = \"station\" }\nswitch = { is = \"ethernet-switch\" }\n[links.net]\nfat_tree = { k \
-                = 104 }\nethernet = \"10 Gb/s\"\n";
+    let tree = "parts = { host = { is = \"station\" }, switch = { is = \"ethernet-switch\" } }\n[links.net]\n\
+                fat_tree = { k = 104 }\nethernet = \"10 Gb/s\"\n";
     let (_dir, file) = folder(tree);
     let (_, error) = out(&["check", &file], 2);
     assert!(error.contains("281216 of host, more than 262144"), "{error}");
+    let rule = "leaf_spine = { leaves = 80000, spines = 80000, hosts = 1, leaf = \"switch\", spine = \"switch\" }";
+    let (_dir, file) = folder(&tree.replace("fat_tree = { k = 104 }", rule));
+    let (_, error) = out(&["check", &file], 2);
+    assert!(error.contains("6400080000 links, more than 1048576"), "{error}");
 }
 
 #[test]

@@ -55,8 +55,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "send",
         &["pattern"],
         "sampled-pairs",
-        "of more than a million pairs of a source and a destination evenly spaced ones stand for all; in leaf-spine \
-            fabrics and fat trees what is hashed is taken as spread evenly over equal-cost paths",
+        "of more than a million pairs of a source and a destination evenly spaced ones stand for all; over parallel \
+            links of one rule their hashed ways are taken as spread evenly, unless too many flows beside have one way",
     )
     .when(|plan, _| plan.network.pairs() > MOST_PAIRS),
     Gap::always("station", &["nic_buffer", "mac_buffer", "queue"], "queueing", "queueing at stations is not modelled"),

@@ -6,7 +6,7 @@
 use super::keys::EthernetLink;
 use super::quantity::Quantity;
 use super::tree::{Node, Table, Value};
-use super::{MOST_NODES, Named};
+use super::{MOST_LINKS, MOST_NODES, Named};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 
 /// Gives each table of parts that a rule wires its `count`.
@@ -45,10 +45,26 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
                     .hint("between joins its ends, the others wire many links by rule"),
             ),
         }
+        if let Some((links, span)) = wired(k).filter(|(n, _)| *n > MOST_LINKS as u64) {
+            let what = format!("this rule makes {links} links, more than {MOST_LINKS}");
+            diagnostics.push(Diagnostic::error(span.unwrap_or(link.span), what));
+        }
         for (table, n, span) in made {
             give(diagnostics, parts, table, n, span.unwrap_or(link.span));
         }
     }
+}
+
+/// How many links a rule makes.
+fn wired(k: &EthernetLink) -> Option<(u64, Option<Span>)> {
+    let star = k.star.as_ref().map(|q| (u64::from(q.typical.hosts), q.span));
+    let leaf_spine = k.leaf_spine.as_ref().map(|q| {
+        let r = &q.typical;
+        let each = u64::from(r.spines) + u64::from(r.hosts);
+        (u64::from(r.leaves).saturating_mul(each), q.span)
+    });
+    let fat_tree = k.fat_tree.as_ref().map(|q| (3 * q.typical.sizes().0, q.span));
+    star.or(leaf_spine).or(fat_tree)
 }
 
 fn give(diagnostics: &mut Diagnostics, parts: &mut [(String, Table, Span)], table: &str, n: u64, span: Span) {

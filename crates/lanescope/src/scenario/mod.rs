@@ -41,6 +41,9 @@ pub const MAX_THINGS: usize = 10_000;
 /// Nor more stations and Ethernet switches, or flows among them.
 pub const MOST_NODES: usize = 1 << 18;
 
+/// Nor more Ethernet links: a fat tree has three times as many as stations.
+pub const MOST_LINKS: usize = 4 * MOST_NODES;
+
 /// A scenario as written, expanded to instances.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -492,6 +495,7 @@ fn read_parts(
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
     let mut parts = Vec::new();
     let mut used = vec![false; overrides.len()];
+    let own: HashMap<String, usize> = overrides.iter().enumerate().map(|(i, (name, ..))| (name.clone(), i)).collect();
     // Stations and Ethernet switches, and the rest.
     let mut made = [0, 0];
     for (group, table, span) in groups {
@@ -531,7 +535,7 @@ fn read_parts(
         *made += names.len();
         let plain = read_part(diagnostics, &table, span, &group, joined);
         for name in names {
-            let own = overrides.iter().position(|(n, ..)| *n == name).filter(|_| count.is_some());
+            let own = own.get(&name).copied().filter(|_| count.is_some());
             let keys = match own {
                 None => plain.clone(),
                 Some(i) => {

@@ -1,17 +1,22 @@
 //! What cannot be simulated is said before any work: too much memory, or a link that the simulator does not know.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::plan::{Hop, Plan, Program};
+use crate::plan::ethernet::NodeId;
+use crate::plan::{Hop, Network, Plan, Program};
+use crate::protocol::ethernet;
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
 use crate::scenario::keys::{SimulationLevel, StreamLoad};
 use crate::scenario::{MAX_THINGS, PartKeys};
 use crate::units::Time;
+use std::collections::BTreeMap;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;
-/// Pairs of a source and a destination of streams at most, where each is remembered: some tens of bytes.
-const MOST_PAIRS: usize = 1 << 22;
+/// Connections of streams to their destinations at most, where each is remembered: some tens of bytes.
+const MOST_CONNECTIONS: usize = 1 << 22;
+/// Frames that all adapters together may hold.
+const MOST_AHEAD: u64 = 1 << 23;
 /// How long an Ethernet is simulated at most, fs: 2 h. The moment of a message is reckoned from the beginning, in half
 /// of what a clock can count.
 const LONGEST_ETHERNET: u64 = 7_200_000_000_000_000_000;
@@ -119,33 +124,66 @@ fn fabric(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     let network = &plan.network;
     let packets = plan.limits.level == SimulationLevel::Packet;
     let longest = network.nodes.len().max(network.links.len());
-    if packets && longest > 4 * MAX_THINGS {
+    // A message that is spread has a part on most of the links.
+    if (packets || network.reorders()) && longest > 4 * MAX_THINGS {
         let what = format!("{} stations and switches with {} links", network.nodes.len(), network.links.len());
-        let hint = format!("packet by packet at most {} of each; more with --level flow", 4 * MAX_THINGS);
+        let hint = if packets { "packet by packet" } else { "where each frame has a choice of its own" };
+        let hint = format!("{hint} at most {} of each; more with --level flow and ecmp = \"hash\"", 4 * MAX_THINGS);
         diagnostics.push(Diagnostic::error(None, what).hint(hint));
         return false;
     }
-    let mut pairs = 0;
-    for (i, s) in network.streams.iter().enumerate() {
-        let remembers = matches!(s.load.typical, StreamLoad::Saturate) && network.in_lanes(&[i], false);
-        if packets || remembers {
-            pairs += s.targets.len() * s.connections.typical.get() as usize;
-        }
-        if pairs > MOST_PAIRS {
-            let what = format!(
-                "flow {}: with it there are more than {MOST_PAIRS} pairs of a source and a destination",
-                s.group
-            );
-            let hint = if packets {
-                "packet by packet each is remembered: 2048 stations to one another are as many; more with --level flow"
-            } else {
-                "where each pair always has something to send, each is remembered; more with a load that has a rate"
-            };
-            diagnostics.push(Diagnostic::error(s.load.span.or(s.size.span), what).hint(hint));
-            return false;
+    if packets && !ahead(network, diagnostics) {
+        return false;
+    }
+    let mut own: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    network.streams.iter().enumerate().for_each(|(i, s)| own.entry(s.source.0).or_default().push(i));
+    let mut connections = 0;
+    for own in own.into_values() {
+        let in_lanes = network.in_lanes(&own, false);
+        for s in own.into_iter().map(|i| &network.streams[i]) {
+            if packets || in_lanes && matches!(s.load.typical, StreamLoad::Saturate) {
+                connections += s.targets.len() * s.connections.typical.get() as usize;
+            }
+            if connections > MOST_CONNECTIONS {
+                let what =
+                    format!("flow {}: with it more than {MOST_CONNECTIONS} connections to destinations", s.group);
+                let hint = if packets {
+                    "packet by packet each is remembered: 2048 stations to one another are as many; more at flow level"
+                } else {
+                    "where each always has something to send, each is remembered; more with a load that has a rate"
+                };
+                diagnostics.push(Diagnostic::error(s.load.span.or(s.size.span), what).hint(hint));
+                return false;
+            }
         }
     }
     true
+}
+
+/// Frames in the adapters of stations: each is remembered, and where a station is saturated from the first moment on.
+fn ahead(network: &Network, diagnostics: &mut Diagnostics) -> bool {
+    let mut smallest: BTreeMap<NodeId, u64> = BTreeMap::new();
+    for s in &network.streams {
+        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { network.largest_frame(s) };
+        let least = smallest.entry(s.source).or_insert(frame);
+        *least = frame.min(*least);
+    }
+    let buffers = |id: &NodeId| network.station(*id).map(|k| [&k.nic_buffer, &k.mac_buffer]);
+    let held = |(id, frame): (&NodeId, &u64)| {
+        let bytes = buffers(id).map_or(0, |all| all.into_iter().fold(0, |n: u64, q| n.saturating_add(q.typical.0)));
+        bytes / frame
+    };
+    let frames = smallest.iter().map(held).fold(0, u64::saturating_add);
+    if frames > MOST_AHEAD {
+        let largest =
+            smallest.keys().filter_map(buffers).flatten().max_by_key(|q| (q.typical, q.span.map(|s| s.start)));
+        let what = format!("the adapters of all stations hold up to {frames} frames, more than {MOST_AHEAD}");
+        diagnostics.push(
+            Diagnostic::error(largest.and_then(|q| q.span), what)
+                .hint("nic_buffer and mac_buffer hold a few frames ahead; what waits in the application has no bound"),
+        );
+    }
+    frames <= MOST_AHEAD
 }
 
 /// The packets that links and buffers hold, which grow with latency x rate; no more can be than a run may send.

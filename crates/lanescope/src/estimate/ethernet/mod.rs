@@ -17,7 +17,7 @@ use crate::plan::ethernet::Network;
 pub(in crate::estimate) use crate::plan::ethernet::latency::{Train, crossing, message};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
 pub(in crate::estimate) use path_loads::MOST_PAIRS;
-use path_loads::{Asked, asked, capacity};
+use path_loads::{Asked, Even, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The Ethernet side of a report.
@@ -37,8 +37,10 @@ const NOISE: f64 = 1e-9;
 struct Outcome<'a> {
     network: &'a Network,
     asked: Vec<Asked>,
+    /// Which wires stand for others, where some do.
+    even: Option<Even>,
     resources: Vec<Resource<u32>>,
-    /// The resources of each stream.
+    /// The resources of which each stream takes all wherever it goes.
     of_stream: Vec<Vec<usize>>,
     /// Of streams; behind them the progress of programs.
     shares: Vec<Share>,
@@ -55,7 +57,7 @@ pub(in crate::estimate) struct Beside {
 }
 
 fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
-    let mut asked = asked(network);
+    let (mut asked, even) = asked(network, programs);
     asked.extend(programs.iter().map(|p| path_loads::program(network, p)));
     let (mut resources, mut shares) = filled(network, &asked);
     if let Some(lanes) = path_loads::lanes(network, &asked) {
@@ -90,12 +92,13 @@ fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
     // Where its acknowledgements go, a stream is not held to what its data would take.
     let of: std::collections::HashMap<u32, usize> = resources.iter().zip(0..).map(|(r, i)| (r.key, i)).collect();
     let mine = |a: &Asked| {
-        let mut all: Vec<usize> = a.wires[..a.data].iter().filter_map(|w| of.get(&w.0).copied()).collect();
+        let whole = a.wires[..a.data].iter().filter(|w| w.1 > 1.0 - NOISE);
+        let mut all: Vec<usize> = whole.filter_map(|w| of.get(&w.0).copied()).collect();
         all.sort_unstable();
         all
     };
     let of_stream = asked.iter().map(mine).collect();
-    Outcome { network, asked, resources, of_stream, shares }
+    Outcome { network, asked, even, resources, of_stream, shares }
 }
 
 /// The wires that can bind, and what each stream gets of them.
@@ -292,23 +295,35 @@ impl Outcome<'_> {
         let network = self.network;
         let mut ledgers = vec![Ledger::default(); 2 * network.links.len()];
         let mut frames = vec![0.0; ledgers.len()];
+        // What is spread evenly over parallel wires, at the first of them.
+        let (mut spread, mut spread_frames) = (Vec::new(), Vec::new());
+        if self.even.is_some() {
+            (spread, spread_frames) = (ledgers.clone(), frames.clone());
+        }
         for (a, share) in self.asked.iter().zip(&self.shares).take(network.streams.len()) {
-            for &(wire, part) in &a.wires[a.data..] {
-                ledgers[wire as usize].acks += share.rate * part * a.frames.wire() * 8.0;
-            }
-            for &(wire, part) in &a.wires[..a.data] {
-                let (ledger, bytes) = (&mut ledgers[wire as usize], share.rate * part);
-                ledger.payload += bytes * 8.0;
-                ledger.framing += bytes * 8.0 * a.frames.framing;
-                ledger.gap += bytes * 8.0 * a.frames.gap;
-                frames[wire as usize] += bytes * a.frames.count;
+            let add = |ledgers: &mut [Ledger], frames: &mut [f64]| {
+                for &(wire, part) in &a.wires[a.data..] {
+                    ledgers[wire as usize].acks += share.rate * part * a.frames.wire() * 8.0;
+                }
+                for &(wire, part) in &a.wires[..a.data] {
+                    let (ledger, bytes) = (&mut ledgers[wire as usize], share.rate * part);
+                    ledger.payload += bytes * 8.0;
+                    ledger.framing += bytes * 8.0 * a.frames.framing;
+                    ledger.gap += bytes * 8.0 * a.frames.gap;
+                    frames[wire as usize] += bytes * a.frames.count;
+                }
+            };
+            add(&mut ledgers, &mut frames);
+            if a.even {
+                add(&mut spread, &mut spread_frames);
             }
         }
-        let in_trunks = path_loads::in_trunks(network);
         let report = |wire: usize| {
             let wire = wire as u32;
-            let (of, _) = network.routes.trunk(wire).filter(|_| in_trunks).unwrap_or((wire, 1));
-            let (mut ledger, frames) = (ledgers[of as usize], frames[of as usize]);
+            let (mut ledger, frames) = match self.even.as_ref().and_then(|e| e.stands_for(network, wire)) {
+                Some(first) => (spread[first as usize], spread_frames[first as usize]),
+                None => (ledgers[wire as usize], frames[wire as usize]),
+            };
             let rate = network.link(wire).rate.typical;
             let (raw, mac) = (rate.raw().bits(), rate.rate().bits());
             (ledger.raw, ledger.line_coding) = (raw, raw - mac);

@@ -7,12 +7,20 @@ use crate::plan::ethernet::{NodeId, Pick, Stream, packets};
 use crate::protocol::ethernet;
 use crate::scenario::keys::{Ecmp, FlowControl};
 use crate::scenario::quantity::Corner;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Pairs of source and destination that are looked at; of more, evenly spaced ones.
-pub(in crate::estimate) const MOST_PAIRS: usize = 1 << 20;
-/// The same where wires stand for their trunks: to each destination there are as many, and ways are no matter.
-const MOST_IN_TRUNKS: usize = MOST_PAIRS / 4;
+pub(in crate::estimate) const MOST_PAIRS: u64 = 1 << 20;
+/// The same of streams that are spread evenly: to each destination there are as many, and ways are no matter.
+const MOST_EVEN: u64 = MOST_PAIRS / 4;
+/// Destinations of each stream that are looked at, at least.
+const LEAST_SAMPLE: u64 = 4;
+/// A stream with so many connections is spread evenly over parallel wires, as far as hashing goes.
+const MANY: u64 = 64;
+/// Links from which on frames that have a choice of their own are spread over some of the parallel wires for all.
+const MANY_LINKS: usize = 1 << 15;
+/// Streams times wires on which others have a way of their own, at most: each such wire has all that is spread over it.
+const MOST_BESIDE: usize = 1 << 24;
 
 /// The corners in the order of [`Asked::latency`].
 pub(in crate::estimate) const CORNERS: [Corner; 3] = [Corner::Slower, Corner::Typical, Corner::Faster];
@@ -92,6 +100,8 @@ pub(in crate::estimate) struct Asked {
     pub(in crate::estimate) bound: f64,
     /// Unloaded femtoseconds of one message to the farthest of its destinations, by corner.
     pub(in crate::estimate) latency: [u128; 3],
+    /// Whether its part of the first of parallel wires is that of each of them.
+    pub(in crate::estimate) even: bool,
 }
 
 /// Where there is no wire.
@@ -102,16 +112,13 @@ const TURN: f64 = (1500 + ethernet::HEADER + ethernet::FCS + ethernet::PREAMBLE 
 /// A program as a stream whose unit is its progress.
 pub(in crate::estimate) fn program(network: &Network, beside: &Beside) -> Asked {
     let Beside { wires, progress, class } = beside;
-    // Beside streams that are spread over trunks it has one wire of each.
-    let in_trunks = in_trunks(network);
-    let of_trunk = |w: u32| network.routes.trunk(w).filter(|_| in_trunks).map_or(w, |(first, _)| first);
-    let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (of_trunk(w), part * capacity(network, w))).collect();
+    let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (w, part * capacity(network, w))).collect();
     let most = wires.iter().map(|w| w.1).fold(TURN, f64::max);
     let frames = Frames { message: TURN / most, least: 1.0, ..Frames::default() };
     let (last, own, data) = (Vec::new(), NO_WIRE, wires.len());
     let (wants, class, connections) = (*progress, *class, 1.0);
-    let (line, single, bound, latency) = (1.0, true, 1.0, [0; 3]);
-    Asked { frames, wires, data, class, connections, last, own, line, wants, single, bound, latency }
+    let (line, single, bound, latency, even) = (1.0, true, 1.0, [0; 3], false);
+    Asked { frames, wires, data, class, connections, last, own, line, wants, single, bound, latency, even }
 }
 
 /// Bytes per second of a wire.
@@ -119,39 +126,73 @@ pub(in crate::estimate) fn capacity(network: &Network, wire: u32) -> f64 {
     network.link(wire).rate.typical.rate().bytes()
 }
 
-/// Whether wires stand for the trunks that they are of: where a rule says which are parallel, and so many pairs share
-/// each that hashing spreads them evenly. The few that are looked at would be spread less evenly than all are.
-pub(in crate::estimate) fn in_trunks(network: &Network) -> bool {
-    network.pairs() > MOST_PAIRS && network.ecmp() != Ecmp::Destination && network.routes.trunk(0).is_some()
+/// Wires that stand for all that are parallel to them: so many connections share each that hashing spreads these
+/// evenly, where the few that are looked at would not be; and frames that have a choice of their own are in any case.
+pub(in crate::estimate) struct Even {
+    /// Wires on which flows with a way of their own are, which have all that is spread over them, too.
+    beside: Vec<bool>,
+    /// The same by the first of those that are parallel, which is not among them.
+    siblings: HashMap<u32, Vec<u32>>,
 }
 
-/// What is looked at of many pairs.
-#[derive(Clone, Copy)]
-struct Sample {
-    /// Destinations of each stream, at most.
-    most: usize,
-    /// Whether wires stand for their trunks.
-    trunks: bool,
-}
-
-impl Sample {
-    /// The wires of a way; of each trunk on it the first, with the part that one wire of the trunk has.
-    fn wires(self, network: &Network, wires: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
-        let trunk = |(wire, part): (u32, f64)| {
-            let (first, width) = network.routes.trunk(wire).unwrap_or((wire, 1));
-            (first, part / f64::from(width))
+impl Even {
+    /// `None` where no rule says which wires are parallel, each destination has one way, or all can be looked at one by
+    /// one; also where too many flows have a way of their own.
+    fn of(network: &Network, programs: &[Beside]) -> Option<Even> {
+        let spread = network.reorders() && network.links.len() > MANY_LINKS;
+        let any = network.routes.parallel(0).is_some() && network.ecmp() != Ecmp::Destination;
+        if !any || !spread && network.pairs() <= MOST_PAIRS {
+            return None;
+        }
+        let mut made = Even { beside: vec![false; 2 * network.links.len()], siblings: HashMap::new() };
+        let mut count = 0;
+        let mut mark = |wire: u32| {
+            count += usize::from(!std::mem::replace(&mut made.beside[wire as usize], true));
+            count.saturating_mul(network.streams.len()) <= MOST_BESIDE
         };
-        if self.trunks { wires.into_iter().map(trunk).collect() } else { wires }
+        if !programs.iter().flat_map(|p| &p.wires).all(|(wire, _)| mark(*wire)) {
+            return None;
+        }
+        for (index, stream) in network.streams.iter().enumerate().filter(|(_, s)| !is_spread(network, s)) {
+            for (target, _) in targets(stream, usize::MAX) {
+                let there = spread_wires(network, stream, index, target).into_iter().map(|(wire, _)| wire);
+                let back = network.along([target, stream.source], network.way(index, target));
+                let back = if stream.is_roce() { back } else { Vec::new() };
+                if !there.chain(back).all(&mut mark) {
+                    return None;
+                }
+            }
+        }
+        for wire in (0..2 * network.links.len() as u32).filter(|w| made.beside[*w as usize]) {
+            let first = network.routes.parallel(wire).map_or(wire, |(first, _)| first);
+            if first != wire {
+                made.siblings.entry(first).or_default().push(wire);
+            }
+        }
+        Some(made)
+    }
+
+    /// The wire of which a wire has the load, where it has none of its own.
+    pub(in crate::estimate) fn stands_for(&self, network: &Network, wire: u32) -> Option<u32> {
+        let (first, _) = network.routes.parallel(wire)?;
+        (first != wire && !self.beside[wire as usize]).then_some(first)
     }
 }
 
-/// What every stream asks.
-pub(in crate::estimate) fn asked(network: &Network) -> Vec<Asked> {
+/// Whether a stream is spread evenly over parallel wires.
+fn is_spread(network: &Network, stream: &Stream) -> bool {
+    let connections = stream.targets.len() as u64 * u64::from(stream.connections.typical.get());
+    network.reorders() || stream.trace.is_none() && connections >= MANY
+}
+
+/// What every stream asks, beside programs.
+pub(in crate::estimate) fn asked(network: &Network, programs: &[Beside]) -> (Vec<Asked>, Option<Even>) {
     let pairs = network.pairs();
-    let trunks = in_trunks(network);
-    let most = if trunks { MOST_IN_TRUNKS } else { MOST_PAIRS };
-    let most = if pairs > MOST_PAIRS { (most / network.streams.len()).max(1) } else { usize::MAX };
-    let sample = Sample { most, trunks };
+    let even = Even::of(network, programs);
+    let most = if even.is_some() { MOST_EVEN } else { MOST_PAIRS };
+    let each = (most / network.streams.len().max(1) as u64).max(LEAST_SAMPLE);
+    let most = if pairs > MOST_PAIRS { each as usize } else { usize::MAX };
+    let mut by_leaf = (std::ptr::null(), Vec::new());
     let mut parts = vec![0.0; 2 * network.links.len()];
     let mut all: Vec<Asked> = Vec::with_capacity(network.streams.len());
     for (i, stream) in network.streams.iter().enumerate() {
@@ -159,14 +200,20 @@ pub(in crate::estimate) fn asked(network: &Network) -> Vec<Asked> {
         let before = i.checked_sub(1).map(|b| (&network.streams[b], all[b].frames));
         let alike = |b: &Stream| b.group == stream.group && b.room == stream.room && stream.trace.is_none();
         let frames = before.filter(|(b, _)| alike(b)).map_or_else(|| Frames::of(network, stream), |(_, frames)| frames);
-        all.push(one(network, i, frames, sample, &mut parts));
+        let list = stream.targets.list();
+        if even.is_some() && by_leaf.0 != list.as_ptr() {
+            by_leaf = (list.as_ptr(), network.routes.by_leaf(list.iter().copied()));
+        }
+        let spread = even.as_ref().filter(|_| is_spread(network, stream)).map(|even| (even, by_leaf.1.as_slice()));
+        let most = if is_spread(network, stream) || even.is_none() { most } else { usize::MAX };
+        all.push(one(network, i, frames, most, spread, &mut parts));
     }
-    all
+    (all, even)
 }
 
 /// Destinations of several streams that are looked at one by one, at most; where there are more, each stream keeps its
 /// proportions.
-pub(in crate::estimate) const MOST_LANES: usize = 1 << 12;
+pub(in crate::estimate) const MOST_LANES: u64 = 1 << 12;
 
 /// Streams whose destinations do not wait for one another, taken apart: each destination with the stream that it is of.
 /// Where nothing stops the source it sends to all in its proportions, and what is dropped on one way holds up no other;
@@ -181,14 +228,14 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
     if !apart || pairs > MOST_LANES || asked.iter().all(|a| a.single) {
         return None;
     }
-    let mut all = Vec::with_capacity(pairs);
+    let mut all = Vec::with_capacity(pairs as usize);
     for (index, (stream, a)) in network.streams.iter().zip(asked).enumerate() {
         if a.single {
             all.push((index, a.clone()));
             continue;
         }
         for (target, part) in targets(stream, usize::MAX) {
-            let mut wires = spread(network, stream, index, target);
+            let mut wires = spread_wires(network, stream, index, target);
             let (data, single) = (wires.len(), wires.iter().all(|w| w.1 == 1.0));
             wires.extend(acknowledgements(network, stream, target, network.way(index, target), &a.frames));
             let at = stream.targets.iter().position(|t| t == target).unwrap_or(0);
@@ -205,7 +252,14 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
 }
 
 /// One stream; `parts` is room for a number by wire, all zero before and after.
-fn one(network: &Network, index: usize, frames: Frames, sample: Sample, parts: &mut [f64]) -> Asked {
+fn one(
+    network: &Network,
+    index: usize,
+    frames: Frames,
+    most: usize,
+    even: Option<(&Even, &[u32])>,
+    parts: &mut [f64],
+) -> Asked {
     let stream = &network.streams[index];
     let own = network.out(stream.source, 0);
     let line = capacity(network, own) / frames.least;
@@ -213,47 +267,106 @@ fn one(network: &Network, index: usize, frames: Frames, sample: Sample, parts: &
     let (single, bound) = (stream.targets.len() == 1, 0.0);
     let (wires, last, class) = (Vec::new(), Vec::new(), network.class(stream, 0));
     let connections = f64::from(stream.connections.typical.get()) * stream.targets.len() as f64;
-    let latency = [0; 3];
-    let mut made = Asked { frames, wires, data: 0, class, connections, last, own, line, wants, single, bound, latency };
-    let targets = targets(stream, sample.most);
-    let train = latency::Train::of(network, stream, stream.size.typical.0);
-    for &(target, part) in &targets {
-        let path = network.path(index, target);
-        let spread = if sample.trunks {
-            sample.wires(network, path.iter().map(|w| (*w, 1.0)).collect())
-        } else {
-            spread(network, stream, index, target)
+    let mut made = Asked {
+        frames,
+        wires,
+        data: 0,
+        class,
+        connections,
+        last,
+        own,
+        line,
+        wants,
+        single,
+        bound,
+        latency: [0; 3],
+        even: even.is_some(),
+    };
+    let targets: Vec<(NodeId, f64, Vec<u32>)> =
+        targets(stream, most).into_iter().map(|(target, part)| (target, part, network.path(index, target))).collect();
+    let beyond = even.map_or_else(Vec::new, |(_, by_leaf)| beyond(network, stream, &targets, by_leaf));
+    // Of a way the part that each wire has: its own, or of parallel ones that of the first, as it is of each.
+    let evenly = |path: &[u32]| -> Vec<(u32, f64)> {
+        let hops = path.len().saturating_sub(2) / 2;
+        let level = |i: usize| if i <= hops { i - 1 } else { 2 * hops - i };
+        let part = |(i, wire): (usize, &u32)| {
+            let (first, width) = network.routes.parallel(*wire).unwrap_or((*wire, 1));
+            let of_level = if i == 0 || i + 1 == path.len() { 1.0 } else { beyond[level(i)] };
+            (first, of_level / f64::from(width))
         };
-        made.single &= spread.iter().all(|w| w.1 == 1.0);
-        for &(wire, of) in &spread {
+        path.iter().enumerate().map(part).collect()
+    };
+    let train = latency::Train::of(network, stream, stream.size.typical.0);
+    let mut acks = Vec::new();
+    for (target, part, path) in &targets {
+        let wires = match even {
+            Some(_) => evenly(path),
+            None => spread_wires(network, stream, index, *target),
+        };
+        made.single &= wires.iter().all(|w| w.1 == 1.0);
+        for &(wire, of) in &wires {
             if parts[wire as usize] == 0.0 {
                 made.wires.push((wire, 0.0));
             }
             parts[wire as usize] += part * of;
         }
         made.last.extend(path.last());
-        let narrowest = spread.iter().map(|(w, of)| capacity(network, *w) / of).fold(f64::INFINITY, f64::min);
+        let narrowest = wires.iter().map(|(w, of)| capacity(network, *w) / of).fold(f64::INFINITY, f64::min);
         made.bound += narrowest / frames.least;
         for (slowest, corner) in made.latency.iter_mut().zip(CORNERS) {
-            *slowest = latency::message(network, &path, train, corner).max(*slowest);
+            *slowest = latency::message(network, path, train, corner).max(*slowest);
         }
+        let back = acknowledgements(network, stream, *target, network.way(index, *target), &made.frames);
+        let ratio = back.first().map_or(0.0, |b| b.1);
+        let back = match even {
+            Some(_) => evenly(&back.iter().map(|b| b.0).collect::<Vec<_>>())
+                .into_iter()
+                .map(|(w, of)| (w, of * ratio))
+                .collect(),
+            None => back,
+        };
+        acks.extend(back.into_iter().map(|(wire, of)| (wire, of * part)));
     }
     // Every destination may take as much as its way carries; those not looked at are like the others.
     made.bound = (made.bound * stream.targets.len() as f64 / targets.len().max(1) as f64).min(line);
     for (wire, part) in &mut made.wires {
         *part = std::mem::take(&mut parts[*wire as usize]);
     }
+    let siblings = |wires: &[(u32, f64)]| -> Vec<(u32, f64)> {
+        let Some((even, _)) = even else { return Vec::new() };
+        let of = |(wire, part): &(u32, f64)| {
+            even.siblings.get(wire).into_iter().flatten().map(|sibling| (*sibling, *part)).collect::<Vec<_>>()
+        };
+        wires.iter().flat_map(of).collect()
+    };
+    let beside = siblings(&made.wires);
+    made.wires.extend(beside);
     made.data = made.wires.len();
-    for &(target, part) in &targets {
-        let all = acknowledgements(network, stream, target, network.way(index, target), &made.frames);
-        let all = sample.wires(network, all);
-        made.wires.extend(all.into_iter().map(|(wire, of)| (wire, of * part)));
-    }
+    let beside = siblings(&acks);
+    made.wires.extend(acks.into_iter().chain(beside));
     made
 }
 
+/// For each level of switches, what the part of a stream that goes beyond the switch of that level on its way is of the
+/// part of the destinations looked at that are there.
+fn beyond(network: &Network, stream: &Stream, looked_at: &[(NodeId, f64, Vec<u32>)], by_leaf: &[u32]) -> Vec<f64> {
+    let hops = |path: &[u32]| path.len().saturating_sub(2) / 2;
+    let highest = looked_at.iter().max_by_key(|(_, _, path)| path.len());
+    let Some((_, _, path)) = highest else { return Vec::new() };
+    let all = stream.targets.len() as f64;
+    // The source is below its own switches, and none of its destinations.
+    let itself = u32::from(stream.targets.len() < stream.targets.list().len() && stream.targets.len() > 1);
+    let part = |level: usize| {
+        let switch = network.routes.switch(network.leaves(path[level + 1]));
+        let exact = (all - f64::from(network.routes.below(switch, by_leaf).saturating_sub(itself))) / all;
+        let seen: f64 = looked_at.iter().filter(|(_, _, path)| hops(path) > level).map(|l| l.1).sum();
+        exact / seen
+    };
+    (0..hops(path)).map(part).collect()
+}
+
 /// The wires to a destination with the part of the frames that takes each, over all connections.
-fn spread(network: &Network, stream: &Stream, index: usize, target: NodeId) -> Vec<(u32, f64)> {
+fn spread_wires(network: &Network, stream: &Stream, index: usize, target: NodeId) -> Vec<(u32, f64)> {
     let ends = [stream.source, target];
     let connections = stream.connections.typical.get();
     if connections == 1 || network.reorders() {
@@ -300,5 +413,7 @@ fn targets(stream: &Stream, most: usize) -> Vec<(NodeId, f64)> {
         Pick::Random if n < all.len() => all.behind(stream.source),
         _ => 0,
     };
-    (0..n).map(|i| (all.get((after + i * all.len() / n) % all.len()), 1.0 / n as f64)).collect()
+    // The middle of each of as many stretches: the next station would hang on the same switch more often than all do.
+    let place = |i: usize| (2 * i as u64 + 1) * all.len() as u64 / (2 * n as u64);
+    (0..n).map(|i| (all.get((after + place(i) as usize) % all.len()), 1.0 / n as f64)).collect()
 }

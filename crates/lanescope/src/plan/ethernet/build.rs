@@ -3,16 +3,16 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory};
 use crate::plan::ethernet::routes::{Levels, MOST_SWITCHES, Routes, Wired};
-use crate::plan::ethernet::{EthernetLink, Network, Node, NodeId, Targets, buffers, packets, streams};
+use crate::plan::ethernet::{EthernetLink, Network, Node, NodeId, buffers, packets, streams};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA};
 use crate::scenario::keys::{self, Buffers, FlowControl, Priority};
 use crate::scenario::quantity::{Confidence, Origin, Quantity};
-use crate::scenario::{MOST_NODES, Named, NodeKeys, Scenario};
+use crate::scenario::{MOST_LINKS, MOST_NODES, Named, NodeKeys, Scenario};
 use crate::units::{Bytes, Length, Time};
 use std::collections::{HashMap, HashSet};
 
-/// Links at most: a fat tree has three times as many as stations.
-const MOST_LINKS: usize = 4 * MOST_NODES;
+/// Switches times links between them at most, where ways are searched for from each switch.
+const MOST_STEPS: usize = 1 << 27;
 
 /// A node and the port asked for; without a number, the next free one.
 type Plug = (NodeId, Option<u32>);
@@ -81,24 +81,26 @@ pub(in crate::plan) fn build(
         .collect();
     let ends: Vec<[NodeId; 2]> = network.links.iter().map(|l| l.ends).collect();
     let switch = |node: NodeId| wired[node.0 as usize].switch;
-    let between_switches = wires.iter().filter(|w| w.ends.iter().all(|e| switch(e.0)));
+    let between: Vec<&Wire> = wires.iter().filter(|w| w.ends.iter().all(|e| switch(e.0))).collect();
     let switches = wired.iter().filter(|w| w.switch).count();
-    network.routes = match rules.as_slice() {
-        [levels]
-            if between_switches.clone().all(|w| w.upper) && levels.iter().map(Vec::len).sum::<usize>() == switches =>
-        {
-            Routes::of_levels(&wired, &ends, levels)
-        }
-        _ if switches <= MOST_SWITCHES => Routes::new(&wired, &ends),
-        _ => {
-            let what = format!("{switches} Ethernet switches that no single rule wires");
-            let hint = format!("at most {MOST_SWITCHES}; one leaf_spine or one fat_tree may have more");
-            diagnostics.push(Diagnostic::error(None, what).hint(hint));
-            return network;
-        }
+    let by_rule = match rules.as_slice() {
+        [levels] if between.iter().all(|w| w.upper) => Routes::of_levels(&wired, &ends, levels),
+        _ => None,
     };
+    let few = switches <= MOST_SWITCHES && switches * between.len() <= MOST_STEPS;
+    let Some(routes) = by_rule.or_else(|| few.then(|| Routes::new(&wired, &ends)).flatten()) else {
+        let what = format!("{switches} Ethernet switches with {} links, which no single rule wires", between.len());
+        let hint = format!(
+            "at most {MOST_SWITCHES} switches, and {MOST_STEPS} as switches times links; one leaf_spine or one \
+             fat_tree with stations on its leaves may have more"
+        );
+        diagnostics.push(Diagnostic::error(None, what).hint(hint));
+        return network;
+    };
+    network.routes = routes;
+    let mut lists = streams::Lists::default();
     for stream in &scenario.streams {
-        streams::expand(diagnostics, &directory, scenario, &mut network, stream);
+        streams::expand(diagnostics, &directory, scenario, &mut network, &mut lists, stream);
         if network.streams.len() > MOST_NODES {
             diagnostics.push(
                 Diagnostic::error(stream.span, format!("more than {MOST_NODES} flows"))
@@ -446,44 +448,26 @@ fn times(diagnostics: &mut Diagnostics, network: &Network) {
 
 /// More than any switch has: the time to send it over the slowest link stays far from the end of the clock.
 const MOST_MEMORY: Bytes = Bytes(8 << 30);
-/// Frames that all adapters together may hold: a simulation fills them at its first moment, and remembers each.
-const MOST_AHEAD: u64 = 1 << 23;
-
-/// Frames in the adapters of saturated stations.
-fn ahead(diagnostics: &mut Diagnostics, network: &Network) {
-    let mut smallest: HashMap<NodeId, u64> = HashMap::new();
-    for s in &network.streams {
-        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { network.largest_frame(s) };
-        let least = smallest.entry(s.source).or_insert(frame);
-        *least = frame.min(*least);
-    }
-    let mut frames = 0u64;
-    for (&id, &frame) in &smallest {
-        if let Some(k) = network.station(id) {
-            frames = frames.saturating_add(k.nic_buffer.typical.0.saturating_add(k.mac_buffer.typical.0) / frame);
-        }
-    }
-    if frames > MOST_AHEAD {
-        let buffers = |id: &NodeId| network.station(*id).map(|k| [&k.nic_buffer, &k.mac_buffer]);
-        let largest =
-            smallest.keys().filter_map(buffers).flatten().max_by_key(|q| (q.typical, q.span.map(|s| s.start)));
-        let what = format!("the adapters of all stations hold up to {frames} frames, more than {MOST_AHEAD}");
-        diagnostics.push(
-            Diagnostic::error(largest.and_then(|q| q.span), what)
-                .hint("nic_buffer and mac_buffer hold a few frames ahead; what waits in the application has no bound"),
-        );
-    }
-}
-
 /// Frames against buffers and MTUs.
 fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
-    ahead(diagnostics, network);
     let mtu = |link: usize| network.links[link].mtu.typical;
     let own = |node: NodeId| network.out(node, 0) as usize / 2;
     let between = |link: &usize| network.links[*link].ends.iter().all(|end| network.station(*end).is_none());
-    let trunk = (0..network.links.len()).filter(between).min_by_key(|link| mtu(*link));
-    // The two narrowest links of the stations that a table sends to: one of them may be a source's own.
-    let mut narrow: HashMap<&str, Vec<NodeId>> = HashMap::new();
+    let between = (0..network.links.len()).filter(between).min_by_key(|link| mtu(*link));
+    // Those with the two narrowest links of the stations that a table sends to: one of them may be a source.
+    let narrowest = |all: &[NodeId]| {
+        let mut two = [all[0]; 2];
+        for t in &all[1..] {
+            if two[0] == two[1] || mtu(own(*t)) < mtu(own(two[1])) {
+                two[1] = *t;
+            }
+            if mtu(own(two[1])) < mtu(own(two[0])) {
+                two.swap(0, 1);
+            }
+        }
+        two
+    };
+    let mut narrow: HashMap<*const NodeId, [NodeId; 2]> = HashMap::new();
     let mut last = "";
     for s in &network.streams {
         if s.group == last {
@@ -510,18 +494,12 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
         }
         let data = payload + s.headers(payload, true);
         // Any link between switches may be on its way; of others those of its ends.
-        let ends = |targets: &Targets| {
-            let mut all: Vec<NodeId> = targets.iter().collect();
-            all.sort_by_key(|t| mtu(own(*t)));
-            all.truncate(2);
-            all
-        };
         let narrow = match s.targets.len() {
-            1 => &vec![s.targets.get(0)],
-            _ => &*narrow.entry(&s.group).or_insert_with(|| [vec![s.source], ends(&s.targets)].concat()),
+            1 => &[s.targets.get(0); 2],
+            _ => &*narrow.entry(s.targets.list().as_ptr()).or_insert_with(|| narrowest(s.targets.list())),
         };
         let of_ends = narrow.iter().filter(|t| s.targets.find(**t).is_some()).map(|t| own(*t));
-        let on_its_way = of_ends.chain([own(s.source)]).chain(trunk).min_by_key(|link| mtu(*link));
+        let on_its_way = of_ends.chain([own(s.source)]).chain(between).min_by_key(|link| mtu(*link));
         if let Some(link) = on_its_way.map(|l| &network.links[l]).filter(|l| l.mtu.typical.0 < data) {
             let what =
                 format!("links.{} carries at most {}, flow {} sends {data} B", link.name, link.mtu.typical, s.group);

@@ -326,8 +326,8 @@ impl Network {
     }
 
     /// Pairs of a source and a destination of its streams.
-    pub(crate) fn pairs(&self) -> usize {
-        self.streams.iter().map(|s| s.targets.len()).sum()
+    pub(crate) fn pairs(&self) -> u64 {
+        self.streams.iter().map(|s| s.targets.len() as u64).sum()
     }
 
     /// `host.0 → sw → host.1`, or to the first target and how many more.

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 pub(in crate::plan) const MOST_SWITCHES: usize = 4096;
 /// Ways of equal length that are used at most.
 const MOST_WAYS: usize = 255;
+/// Wires of all different choices at most: a place among them is the upper part of a number.
+const MOST_CHOICES: usize = (1 << 24) - MOST_SWITCHES * MOST_WAYS;
 const NONE: u32 = u32::MAX;
 
 /// What every switch does with every destination.
@@ -28,8 +30,8 @@ pub struct Routes {
     islands: Vec<u32>,
     beyond: Beyond,
     ways: Vec<u32>,
-    /// With levels, of each wire: the first of its trunk, and how many that has.
-    trunks: Vec<(u32, u32)>,
+    /// With levels, of each wire: the first of those that are parallel to it, and how many these are.
+    parallel: Vec<(u32, u32)>,
 }
 
 /// The wires that begin a shortest way to another switch: a stretch of `Routes::ways`.
@@ -95,8 +97,8 @@ fn numbered(nodes: &[Wired], links: &[[NodeId; 2]]) -> (Routes, Vec<usize>) {
 }
 
 impl Routes {
-    /// Works out all ways, over links with these ends.
-    pub(in crate::plan) fn new(nodes: &[Wired], links: &[[NodeId; 2]]) -> Routes {
+    /// Works out all ways, over links with these ends; `None` where there are too many different choices.
+    pub(in crate::plan) fn new(nodes: &[Wired], links: &[[NodeId; 2]]) -> Option<Routes> {
         let (mut routes, list) = numbered(nodes, links);
         let n = list.len();
         // Each switch's neighbours among switches, with the wire to them.
@@ -136,18 +138,34 @@ impl Routes {
                     start << 8 | ways.len() as u32
                 });
             }
+            if routes.ways.len() >= MOST_CHOICES {
+                return None;
+            }
         }
         routes.beyond = Beyond::Table { switches: n, stretches };
-        routes
+        Some(routes)
     }
 
-    /// The same by rule, where all switches are in these levels and each link of two of them joins two levels.
-    pub(in crate::plan) fn of_levels(nodes: &[Wired], links: &[[NodeId; 2]], levels: &Levels) -> Routes {
+    /// The same by rule, where links between switches are those of the rule and no others. `None` where the rule does
+    /// not say it all: a switch is in no level, or in two, or a station hangs on one that is no leaf.
+    pub(in crate::plan) fn of_levels(nodes: &[Wired], links: &[[NodeId; 2]], levels: &Levels) -> Option<Routes> {
         let (mut routes, list) = numbered(nodes, links);
         // The level of each switch, and its place there.
         let mut place = vec![(usize::MAX, 0); nodes.len()];
-        for (level, nodes) in levels.iter().enumerate() {
-            nodes.iter().enumerate().for_each(|(i, node)| place[node.0 as usize] = (level, i));
+        let mut in_levels = 0;
+        for (level, of_level) in levels.iter().enumerate() {
+            for (i, node) in of_level.iter().enumerate() {
+                let place = &mut place[node.0 as usize];
+                if !nodes[node.0 as usize].switch || place.0 != usize::MAX {
+                    return None;
+                }
+                *place = (level, i);
+                in_levels += 1;
+            }
+        }
+        let attached = routes.attached.iter().filter(|(home, _)| *home != NONE);
+        if in_levels != list.len() || attached.clone().any(|(home, _)| place[list[*home as usize]].0 != 0) {
+            return None;
         }
         let mut pods = vec![Pod { first: 0, leaves: 0, each: 1, down: 0, up: 0, ups: 0 }; list.len()];
         for (level, nodes_of) in levels.iter().enumerate() {
@@ -179,29 +197,49 @@ impl Routes {
         }
         // Wires up from switches with the same below them are equally good ways from there to all others, and so are
         // the same wires down.
-        let mut trunks: BTreeMap<(usize, u32), Vec<u32>> = BTreeMap::new();
+        let mut groups: BTreeMap<(usize, u32), Vec<u32>> = BTreeMap::new();
         for (level, nodes) in levels.iter().enumerate() {
             for pod in nodes.iter().map(|n| pods[routes.switch[n.0 as usize] as usize]) {
                 let up = &routes.ways[pod.up as usize..(pod.up + pod.ups) as usize];
-                trunks.entry((level, pod.first)).or_default().extend(up);
+                groups.entry((level, pod.first)).or_default().extend(up);
             }
         }
-        routes.trunks = (0..2 * links.len() as u32).map(|wire| (wire, 1)).collect();
-        for trunk in trunks.into_values() {
-            for &wire in &trunk {
-                routes.trunks[wire as usize] = (trunk[0], trunk.len() as u32);
-                routes.trunks[wire as usize ^ 1] = (trunk[0] ^ 1, trunk.len() as u32);
+        routes.parallel = (0..2 * links.len() as u32).map(|wire| (wire, 1)).collect();
+        for group in groups.into_values() {
+            for &wire in &group {
+                routes.parallel[wire as usize] = (group[0], group.len() as u32);
+                routes.parallel[wire as usize ^ 1] = (group[0] ^ 1, group.len() as u32);
             }
         }
         routes.beyond = Beyond::Levels(pods);
-        routes
+        Some(routes)
     }
 
-    /// Of parallel wires on shortest ways to the same destinations, from switches or to switches with the same below
-    /// them, the first, and how many there are; `None` where no rule says which are parallel. What is spread over all
-    /// ways evenly takes an equal part of each.
-    pub(crate) fn trunk(&self, wire: u32) -> Option<(u32, u32)> {
-        self.trunks.get(wire as usize).copied()
+    /// How many of some stations are below a switch of levels; `by_leaf` is of [`Routes::by_leaf`].
+    pub(crate) fn below(&self, switch: u32, by_leaf: &[u32]) -> u32 {
+        let Beyond::Levels(pods) = &self.beyond else { return 0 };
+        let Pod { first, leaves, .. } = pods[switch as usize];
+        by_leaf[(first + leaves) as usize] - by_leaf[first as usize]
+    }
+
+    /// Of each leaf how many of some stations are on those before it; one more at the end.
+    pub(crate) fn by_leaf(&self, stations: impl Iterator<Item = NodeId>) -> Vec<u32> {
+        let Beyond::Levels(pods) = &self.beyond else { return Vec::new() };
+        let leaves = pods.iter().map(|p| p.first + p.leaves).max().unwrap_or(0);
+        let mut sums = vec![0; leaves as usize + 1];
+        for (home, _) in stations.map(|s| self.attached[s.0 as usize]).filter(|(home, _)| *home != NONE) {
+            sums[pods[home as usize].first as usize + 1] += 1;
+        }
+        for i in 1..sums.len() {
+            sums[i] += sums[i - 1];
+        }
+        sums
+    }
+
+    /// Of parallel wires (they begin, or end, at switches with the same below them) the first, and how many there are;
+    /// `None` where no rule says which are parallel. What is spread over all ways evenly takes an equal part of each.
+    pub(crate) fn parallel(&self, wire: u32) -> Option<(u32, u32)> {
+        self.parallel.get(wire as usize).copied()
     }
 
     /// The number of a node among the switches; what [`Routes::next`] wants to know.
@@ -268,15 +306,18 @@ mod tests {
         ports: Vec<Vec<(u32, u8)>>,
         links: Vec<[NodeId; 2]>,
         levels: Levels,
+        /// Whether a station hangs on a switch that is no leaf.
+        elsewhere: bool,
     }
 
-    fn fabric([pods, leaves, aggregations, cores, hosts]: [usize; 5], order: &[u32], turn: usize) -> Fabric {
+    fn fabric(shape: [usize; 5], order: &[u32], turn: usize, gateway: Option<usize>) -> Fabric {
+        let [pods, leaves, aggregations, cores, hosts] = shape;
         let edges = pods * leaves;
         let counts =
             if aggregations == 0 { [edges, cores, 0] } else { [edges, pods * aggregations, aggregations * cores] };
         let switches: usize = counts.iter().sum();
         // Numbers below so many, in the order of `order`.
-        let mut ids: Vec<usize> = (0..switches + edges * hosts).collect();
+        let mut ids: Vec<usize> = (0..switches + edges * hosts + usize::from(gateway.is_some())).collect();
         ids.sort_by_key(|i| (order[i % order.len()], *i));
         let id = |i: usize| NodeId(ids[i] as u32);
         let (middle, top) = (counts[0], counts[0] + counts[1]);
@@ -290,6 +331,8 @@ mod tests {
         for a in 0..pods * aggregations {
             links.extend((0..cores).map(|c| [id(top + a % aggregations * cores + c), id(middle + a)]));
         }
+        let at = gateway.map(|at| at % switches);
+        links.extend(at.map(|at| [id(at), id(switches + edges * hosts)]));
         let turn = turn % links.len();
         links.rotate_left(turn);
         let mut ports = vec![Vec::new(); ids.len()];
@@ -301,13 +344,20 @@ mod tests {
         let level = |from: usize, n: usize| (from..from + n).map(id).collect::<Vec<_>>();
         let mut levels = vec![level(0, counts[0]), level(middle, counts[1]), level(top, counts[2])];
         levels.retain(|l| !l.is_empty());
-        Fabric { switch, ports, links, levels }
+        Fabric { switch, ports, links, levels, elsewhere: at.is_some_and(|at| at >= edges) }
     }
 
     /// By rule and by a search from each switch there are the same ways, in the same order.
     fn agree(f: &Fabric) {
         let wired: Vec<Wired> = f.switch.iter().zip(&f.ports).map(|(s, ports)| Wired { switch: *s, ports }).collect();
-        let [rule, search] = [Routes::of_levels(&wired, &f.links, &f.levels), Routes::new(&wired, &f.links)];
+        let search = Routes::new(&wired, &f.links).expect("few choices");
+        let rule = Routes::of_levels(&wired, &f.links, &f.levels);
+        // Stations behind other switches than leaves are no part of the rule.
+        if f.elsewhere {
+            assert!(rule.is_none());
+            return;
+        }
+        let rule = rule.expect("a fabric of the rule");
         let nodes = || (0..f.switch.len() as u32).map(NodeId);
         for at in nodes().filter(|n| f.switch[n.0 as usize]).map(|n| search.switch(n)) {
             for to in nodes().filter(|n| !f.switch[n.0 as usize]) {
@@ -321,8 +371,8 @@ mod tests {
         evenly(&rule, f, &stations);
     }
 
-    /// If each station sends to each other, and each switch spreads that evenly over its choices, wires of one trunk
-    /// carry the same.
+    /// If each station sends to each other, and each switch spreads that evenly over its choices, parallel
+    /// wires carry the same.
     fn evenly(routes: &Routes, f: &Fabric, stations: &[NodeId]) {
         let mut load = vec![0.0; 2 * f.links.len()];
         for &from in stations {
@@ -340,18 +390,18 @@ mod tests {
             }
         }
         for (wire, load_of) in load.iter().enumerate() {
-            let (first, width) = routes.trunk(wire as u32).expect("a rule");
-            assert!((load_of - load[first as usize]).abs() < 1e-9, "{wire} of the trunk of {first}");
-            assert_eq!(routes.trunk(first), Some((first, width)));
+            let (first, width) = routes.parallel(wire as u32).expect("a rule");
+            assert!((load_of - load[first as usize]).abs() < 1e-9, "{wire}, parallel to {first}");
+            assert_eq!(routes.parallel(first), Some((first, width)));
         }
     }
 
     #[test]
     fn a_fat_tree_of_four_ports_has_two_ways_up() {
-        let f = fabric([4, 2, 2, 2, 2], &[0], 0);
+        let f = fabric([4, 2, 2, 2, 2], &[0], 0, None);
         agree(&f);
         let wired: Vec<Wired> = f.switch.iter().zip(&f.ports).map(|(s, ports)| Wired { switch: *s, ports }).collect();
-        let routes = Routes::of_levels(&wired, &f.links, &f.levels);
+        let routes = Routes::of_levels(&wired, &f.links, &f.levels).expect("a fat tree");
         // 8 edges, 8 aggregation switches and 4 cores; station 20 hangs on switch 0, station 35 on switch 7.
         let choices = |at: u32, to: u32| routes.choices(at, NodeId(to)).len();
         assert_eq!(
@@ -366,8 +416,9 @@ mod tests {
             shape in [1usize..5, 1usize..4, 0usize..4, 1usize..4, 1usize..3],
             order in proptest::collection::vec(0u32..100, 1..40),
             turn in 0usize..1000,
+            gateway in proptest::option::of(0usize..100),
         ) {
-            agree(&fabric(shape, &order, turn));
+            agree(&fabric(shape, &order, turn, gateway));
         }
     }
 }

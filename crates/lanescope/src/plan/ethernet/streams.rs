@@ -13,6 +13,52 @@ use std::sync::Arc;
 
 /// Messages of traces at most, of all flows together.
 const MOST_TRACED: usize = 1 << 20;
+/// Entries of all lists of destinations at most: tables that send to the same stations share one.
+const MOST_LISTED: usize = 1 << 24;
+
+/// What the tables of a scenario have in common.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// By what `to` says.
+    by_address: HashMap<String, List>,
+    entries: usize,
+    /// Messages of traces so far.
+    traced: usize,
+}
+
+/// The destinations of a table, and what holds for all of them.
+#[derive(Clone)]
+struct List {
+    all: Arc<[NodeId]>,
+    /// Whether they can all reach one another.
+    together: bool,
+    /// The smallest MTU of their links.
+    narrowest: u64,
+}
+
+fn mtu(network: &Network, node: NodeId) -> u64 {
+    network.link(network.out(node, 0)).mtu.typical.0
+}
+
+impl Lists {
+    /// The list of an address; `None` where there are too many entries in all.
+    fn of(&mut self, network: &Network, address: &str, all: Vec<NodeId>) -> Option<List> {
+        if let Some(known) = self.by_address.get(address) {
+            return Some(known.clone());
+        }
+        self.entries += all.len();
+        if self.entries > MOST_LISTED {
+            return None;
+        }
+        let made = List {
+            together: all.iter().all(|t| network.routes.reach(all[0], *t)),
+            narrowest: all.iter().map(|t| mtu(network, *t)).min().unwrap_or(u64::MAX),
+            all: all.into(),
+        };
+        self.by_address.insert(address.to_owned(), made.clone());
+        Some(made)
+    }
+}
 
 /// Expands one flow group.
 pub(super) fn expand(
@@ -20,6 +66,7 @@ pub(super) fn expand(
     directory: &Directory<NodeKeys>,
     scenario: &Scenario,
     network: &mut Network,
+    lists: &mut Lists,
     stream: &Named<keys::Stream>,
 ) {
     let k = &stream.keys;
@@ -44,7 +91,13 @@ pub(super) fn expand(
     let (from, to) = (stations(&k.from.typical, from_span), stations(&k.to.typical, to_span));
     let (Some((from, from_many)), Some((to, to_many))) = (from, to) else { return };
     let Some(size) = size(diagnostics, stream) else { return };
-    let (from, to): (Vec<NodeId>, Arc<[NodeId]>) = (from, to.into());
+    let Some(List { all: to, together, narrowest }) = lists.of(network, &k.to.typical, to) else {
+        let what =
+            format!("flow {}: with it the lists of destinations have more than {MOST_LISTED} entries", stream.name);
+        diagnostics
+            .push(Diagnostic::error(to_span, what).hint("tables with the same `to` share one: write fewer others"));
+        return;
+    };
     let one = |place: usize| Targets::one(&to, place);
     let list: Vec<(NodeId, Targets)> = match k.pattern.typical {
         Pattern::Permutation if *from != *to || to.len() < 2 => {
@@ -83,10 +136,6 @@ pub(super) fn expand(
         return;
     }
     let many = from_many || to_many && pick == Pick::One || list.len() > 1;
-    // What holds for all destinations is looked at once.
-    let together = to.iter().all(|t| network.routes.reach(to[0], *t));
-    let mtu = |network: &Network, node: NodeId| network.link(network.out(node, 0)).mtu.typical.0;
-    let narrowest = to.iter().map(|t| mtu(network, *t)).min().unwrap_or(u64::MAX);
     let sizes = k.sizes.clone().map(Arc::new);
     let named: HashMap<String, NodeId> = match k.load.typical {
         StreamLoad::Trace(_) => to.iter().map(|t| (network.node(*t).name.clone(), *t)).collect(),
@@ -131,10 +180,11 @@ pub(super) fn expand(
             measured: k.measured.as_ref().map(|q| q.typical),
         };
         let fine = packets::check(diagnostics, network, &made)
-            && offer(diagnostics, network, scenario, &mut made, &named, &mut cut);
+            && offer(diagnostics, network, scenario, &mut made, &named, &mut cut, lists.traced);
         if !fine {
             return;
         }
+        lists.traced += made.trace.as_ref().map_or(0, |t| t.len());
         network.streams.push(made);
     }
 }
@@ -175,7 +225,7 @@ struct Cut {
 }
 
 /// Works out what a stream offers; `false` when it cannot. `named`: its destinations by name, for a trace; `cut`: what
-/// messages of another stream of its table are cut into.
+/// messages of another stream of its table are cut into; `before`: how many messages other traces have.
 fn offer(
     diagnostics: &mut Diagnostics,
     network: &Network,
@@ -183,6 +233,7 @@ fn offer(
     s: &mut Stream,
     named: &HashMap<String, NodeId>,
     cut: &mut Option<Cut>,
+    before: usize,
 ) -> bool {
     let link = network.link(network.out(s.source, 0));
     let (line, span) = (link.rate.typical.rate(), s.load.span.or(s.size.span));
@@ -210,7 +261,7 @@ fn offer(
         }
         StreamLoad::Trace(name) => {
             let Some(trace) = scenario.traces.get(name) else { return false };
-            match traced(diagnostics, network, s, named, trace) {
+            match traced(diagnostics, s, named, trace, before) {
                 Some(list) if !list.is_empty() => {
                     let bytes: u64 = list.iter().map(|t| t.bytes).sum();
                     let last = list.last().map_or(1, |t| t.at).max(1);
@@ -238,13 +289,12 @@ fn offer(
 /// Reads `time, destination, size` lines; what is wrong points into the trace.
 fn traced(
     diagnostics: &mut Diagnostics,
-    network: &Network,
     s: &Stream,
     named: &HashMap<String, NodeId>,
     trace: &Trace,
+    before: usize,
 ) -> Option<Vec<Traced>> {
     let mut list: Vec<Traced> = Vec::new();
-    let before: usize = network.streams.iter().filter_map(|s| s.trace.as_ref()).map(|t| t.len()).sum();
     let mut start = 0;
     for line in trace.text.split_inclusive('\n') {
         let at = Span { source: trace.source, start, end: start + line.trim_end().len() as u32 };

@@ -66,6 +66,11 @@ impl Targets {
         (0..self.len()).map(|i| self.get(i))
     }
 
+    /// The stations of its table.
+    pub(crate) fn list(&self) -> &Arc<[NodeId]> {
+        &self.all
+    }
+
     /// The index of a station among them.
     pub(in crate::plan) fn find(&self, station: NodeId) -> Option<usize> {
         let place = self.all.binary_search(&station).ok().filter(|p| *p != self.without as usize)?;

@@ -111,7 +111,11 @@ pub(in crate::plan) fn build(
     let wired: Vec<Wired> =
         ports.iter().enumerate().map(|(i, ports)| Wired { switch: i >= first_switch, ports }).collect();
     let ends: Vec<[NodeId; 2]> = cluster.links.iter().map(|l| l.ends).collect();
-    cluster.routes = Routes::new(&wired, &ends);
+    let Some(routes) = Routes::new(&wired, &ends) else {
+        diagnostics.push(Diagnostic::error(None, "the switches have too many different choices among their links"));
+        return cluster;
+    };
+    cluster.routes = routes;
     for flow in &scenario.jobs {
         if let Some(job) = place(diagnostics, scenario, &nodes, &cluster, network, flow) {
             cluster.jobs.push(job);
