@@ -263,19 +263,14 @@ fn a_fixed_length_leaves_nothing_to_its_confidence() {
     }
 }
 
-/// Stations that all send to all others at random, over switches by rule.
-fn everybody(rule: &str, load: &str) -> String {
+/// Stations that all send to all others at random, over these tables of switches, which a rule wires.
+fn everybody(switches: &[&str], rule: &str, load: &str) -> String {
+    let tables = switches.iter().map(|s| format!("[parts.{s}]\nis = \"ethernet-switch\"\n")).collect::<String>();
     format!(
         r#"
 [parts.host]
 is = "station"
-[parts.switch]
-is = "ethernet-switch"
-[parts.leaf]
-is = "ethernet-switch"
-[parts.spine]
-is = "ethernet-switch"
-[links.net]
+{tables}[links.net]
 {rule}
 ethernet = "10 Gb/s"
 [flows.all]
@@ -289,9 +284,11 @@ load = {load}
     )
 }
 
-/// The tables that a rule does not name are taken out.
-fn only(text: String, tables: &[&str]) -> String {
-    tables.iter().fold(text, |t, table| t.replace(&format!("[parts.{table}]\nis = \"ethernet-switch\"\n"), ""))
+/// Why a plan cannot be simulated.
+fn refused(plan: &Plan) -> Vec<String> {
+    let mut d = Diagnostics::default();
+    assert!(Run::new(plan, 1, &mut d).is_none());
+    d.sorted().iter().map(|d| d.message.clone()).collect()
 }
 
 /// 64 leaves of 32 stations with 4 links up: 4 million pairs. Of 2047 destinations 2016 are behind another leaf, so the
@@ -301,7 +298,7 @@ fn only(text: String, tables: &[&str]) -> String {
 fn an_oversubscribed_fabric_of_many_pairs_has_the_share_of_its_links_up() {
     for [leaves, spines, hosts] in [[64, 4, 32], [400, 8, 50]] {
         let rule = format!("leaf_spine = {{ leaves = {leaves}, spines = {spines}, hosts = {hosts} }}");
-        let text = only(everybody(&rule, "\"saturate\""), &["switch"]);
+        let text = everybody(&["leaf", "spine"], &rule, "\"saturate\"");
         let report = estimate(&planned(&text, &[]), &Diagnostics::default());
         let flow = &report.flows[0];
         let all = f64::from(leaves * hosts);
@@ -322,7 +319,7 @@ fn an_oversubscribed_fabric_of_many_pairs_has_the_share_of_its_links_up() {
 fn a_flow_beside_many_pairs_keeps_its_one_way() {
     let rule = "uplink = \"25 Gb/s\"\nleaf_spine = { leaves = 36, spines = 4, hosts = 32 }";
     let one = "\n[flows.one]\nfrom = \"host.0\"\nto = \"host.600\"\ndo = \"send\"\nsize = \"1500 B\"\n";
-    let text = only(everybody(rule, "{ share = \"1 %\" }"), &["switch"]).replace("\"10 Gb/s\"", "\"100 Gb/s\"") + one;
+    let text = everybody(&["leaf", "spine"], rule, "{ share = \"1 %\" }").replace("\"10 Gb/s\"", "\"100 Gb/s\"") + one;
     let control = ["parts.leaf.flow_control=pfc", "parts.spine.flow_control=pfc"];
     let report = estimate(&planned(&text, &control), &Diagnostics::default());
     let [all, one] = report.flows.as_slice() else { panic!("two flow groups") };
@@ -340,7 +337,7 @@ fn a_station_on_a_spine_is_found() {
     let rule = "leaf_spine = { leaves = 3, spines = 2, hosts = 2 }";
     let gateway =
         "\n[parts.gw]\nis = \"station\"\n[links.out]\nbetween = [\"spine.1\", \"gw\"]\nethernet = \"10 Gb/s\"\n";
-    let text = only(everybody(rule, "\"saturate\""), &["switch"]).replace("to = \"host.*\"", "to = \"gw\"") + gateway;
+    let text = everybody(&["leaf", "spine"], rule, "\"saturate\"").replace("to = \"host.*\"", "to = \"gw\"") + gateway;
     let network = &planned(&text.replace("\"random\"", "\"pairs\""), &[]).network;
     for (stream, way) in network.streams.iter().zip(0..) {
         let path = network.along([stream.source, stream.targets.get(0)], way);
@@ -352,13 +349,11 @@ fn a_station_on_a_spine_is_found() {
 /// always has a message at flow level.
 #[test]
 fn lanes_of_two_tables_are_counted() {
-    let text = only(everybody("star = { hosts = 1500 }", "\"saturate\""), &["leaf", "spine"]);
+    let text = everybody(&["switch"], "star = { hosts = 1500 }", "\"saturate\"");
     let second =
         text[text.find("[flows.all]").expect("a table")..].replace("flows.all", "flows.two") + "priority = 1\n";
     let made = planned(&(text + &second), &[FLOW, "parts.switch.flow_control=pfc"]);
-    let mut d = Diagnostics::default();
-    assert!(Run::new(&made, 1, &mut d).is_none());
-    let said: Vec<String> = d.sorted().iter().map(|d| d.message.clone()).collect();
+    let said = refused(&made);
     assert!(said.iter().any(|s| s.contains("connections to destinations")), "{said:?}");
 }
 
@@ -367,7 +362,7 @@ fn lanes_of_two_tables_are_counted() {
 #[test]
 fn a_fabric_of_thousands_of_stations_is_planned_by_rule() {
     let load = "{ share = \"60 %\", arrivals = \"poisson\" }";
-    let text = only(everybody("fat_tree = { k = 32 }", load), &["leaf", "spine"]);
+    let text = everybody(&["switch"], "fat_tree = { k = 32 }", load);
     let made = planned(&text, &[FLOW, "flows.all.size=1 MB", "run.for=30 us", "run.warmup=0 s"]);
     assert_eq!((made.network.streams.len(), made.network.links.len()), (8192, 3 * 8192));
     let report = estimate(&made, &Diagnostics::default());
@@ -375,10 +370,7 @@ fn a_fabric_of_thousands_of_stations_is_planned_by_rule() {
     let s = simulate_by(&made, 1, u64::MAX);
     let bytes = made.network.streams[0].offered.expect("a rate").bytes() * 8192.0 * 30e-6;
     within(0.1, s.packets as f64, bytes / 1e6);
-    let packets = planned(&text, &[]);
-    let mut d = Diagnostics::default();
-    assert!(Run::new(&packets, 1, &mut d).is_none());
-    let said: Vec<String> = d.sorted().iter().map(|d| d.message.clone()).collect();
+    let said = refused(&planned(&text, &[]));
     assert!(said.iter().any(|s| s.contains("connections to destinations")), "{said:?}");
 }
 
@@ -399,8 +391,6 @@ do = "write"
 size = "4 KiB"
 "#;
     let made = planned(text, &[FLOW]);
-    let mut d = Diagnostics::default();
-    assert!(Run::new(&made, 1, &mut d).is_none());
-    let said: Vec<String> = d.sorted().iter().map(|d| d.message.clone()).collect();
+    let said = refused(&made);
     assert!(said.iter().any(|s| s.contains("flows.w")), "{said:?}");
 }

@@ -9,7 +9,7 @@ use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
 use lanescope::scenario::keys::{CongestionControl, FlowControl};
 use proptest::collection::vec;
-use proptest::prelude::any;
+use proptest::prelude::{any, prop_assert};
 use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
@@ -92,6 +92,41 @@ fn the_laws_hold_on_random_networks() {
     }
     assert!(simulated > 2 * refused, "most networks should be simulated");
     assert!(safe > simulated / 10 && lossy > simulated / 10, "{safe} and {lossy} of {simulated}");
+}
+
+/// Where each frame has a choice of its own, a flow is on several links at once: its bound is still above its share.
+#[test]
+fn no_share_exceeds_its_bound_where_frames_are_spread() {
+    let (planned, spread) = (Cell::new(0), Cell::new(0));
+    let all = (vec(any::<u8>(), 60..120), 0usize..3, 2u32..5, 0usize..4);
+    let result = runner(Config::default()).run(&all, |(bytes, which, spines, uplink)| {
+        let ecmp = ["packet", "flowlet", "adaptive"][which];
+        let uplink = ["1 Gb/s", "2.5 Gb/s", "10 Gb/s", "25 Gb/s"][uplink];
+        let text = grow(&bytes);
+        let of_spines = text.contains("leaf_spine");
+        let tables = if of_spines { &["leaf", "spine"][..] } else { &["switch"] };
+        let mut sets: Vec<String> = tables.iter().map(|t| format!("parts.{t}.ecmp={ecmp}")).collect();
+        if of_spines {
+            sets.extend([format!("links.net.leaf_spine.spines={spines}"), format!("links.net.uplink={uplink}")]);
+        }
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let (Some(plan), d) = plan(&text, &sets) else { return Ok(()) };
+        let report = estimate(&plan, &d);
+        planned.set(planned.get() + 1);
+        spread.set(spread.get() + u32::from(of_spines));
+        for f in &report.flows {
+            let (share, bound) = (f.share.typical, f.bound.typical);
+            prop_assert!(share <= bound * (1.0 + 1e-9), "{sets:?}: flows.{}: {share} of {bound}\n{text}", f.name);
+        }
+        for l in &report.links {
+            let parts: f64 = l.ledger.entries().iter().map(|e| e.1).sum();
+            prop_assert!((parts / l.ledger.raw - 1.0).abs() < 1e-6 && l.ledger.idle >= 0.0, "{}\n{text}", l.path());
+        }
+        Ok(())
+    });
+    println!("{} planned, {} over leaves and spines", planned.get(), spread.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(spread.get() * 8 > planned.get(), "{} of {}", spread.get(), planned.get());
 }
 
 /// Behind a warm-up a flow may bring in no more than its bound and what was on its way when the window opened: that is
