@@ -14,11 +14,14 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
     for link in links {
         let k = &link.keys;
         let mut made: Vec<(&str, u64, Option<Span>)> = Vec::new();
+        let mut wired: Option<(u64, Option<Span>)> = None;
         if let Some(Quantity { typical: r, span, .. }) = &k.star {
+            wired = Some((r.hosts as u64, *span));
             made.extend([(r.switch.as_str(), 1, *span), (r.host.as_str(), r.hosts as u64, *span)]);
         }
         if let Some(Quantity { typical: r, span, .. }) = &k.leaf_spine {
             let hosts = r.leaves as u64 * r.hosts as u64;
+            wired = Some((hosts.saturating_add(r.leaves as u64 * r.spines as u64), *span));
             made.extend(
                 [(r.leaf.as_str(), r.leaves as u64), (r.spine.as_str(), r.spines as u64), (r.host.as_str(), hosts)]
                     .map(|(t, n)| (t, n, *span)),
@@ -31,6 +34,7 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
                 continue;
             }
             let (hosts, levels) = r.sizes();
+            wired = Some((3 * hosts, *span));
             made.extend([(r.switch.as_str(), levels.iter().sum(), *span), (r.host.as_str(), hosts, *span)]);
         }
         let rules = [k.star.is_some(), k.leaf_spine.is_some(), k.fat_tree.is_some(), k.between.is_some()];
@@ -45,7 +49,7 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
                     .hint("between joins its ends, the others wire many links by rule"),
             ),
         }
-        if let Some((links, span)) = wired(k).filter(|(n, _)| *n > MOST_LINKS as u64) {
+        if let Some((links, span)) = wired.filter(|(n, _)| *n > MOST_LINKS as u64) {
             let what = format!("this rule makes {links} links, more than {MOST_LINKS}");
             diagnostics.push(Diagnostic::error(span.unwrap_or(link.span), what));
         }
@@ -53,18 +57,6 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
             give(diagnostics, parts, table, n, span.unwrap_or(link.span));
         }
     }
-}
-
-/// How many links a rule makes.
-fn wired(k: &EthernetLink) -> Option<(u64, Option<Span>)> {
-    let star = k.star.as_ref().map(|q| (u64::from(q.typical.hosts), q.span));
-    let leaf_spine = k.leaf_spine.as_ref().map(|q| {
-        let r = &q.typical;
-        let each = u64::from(r.spines) + u64::from(r.hosts);
-        (u64::from(r.leaves).saturating_mul(each), q.span)
-    });
-    let fat_tree = k.fat_tree.as_ref().map(|q| (3 * q.typical.sizes().0, q.span));
-    star.or(leaf_spine).or(fat_tree)
 }
 
 fn give(diagnostics: &mut Diagnostics, parts: &mut [(String, Table, Span)], table: &str, n: u64, span: Span) {

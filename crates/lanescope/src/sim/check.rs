@@ -135,10 +135,8 @@ fn fabric(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     if packets && !ahead(network, diagnostics) {
         return false;
     }
-    let mut own: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    network.streams.iter().enumerate().for_each(|(i, s)| own.entry(s.source.0).or_default().push(i));
     let mut connections = 0;
-    for own in own.into_values() {
+    for own in network.by_source() {
         let in_lanes = network.in_lanes(&own, false);
         for s in own.into_iter().map(|i| &network.streams[i]) {
             if packets || in_lanes && matches!(s.load.typical, StreamLoad::Saturate) {

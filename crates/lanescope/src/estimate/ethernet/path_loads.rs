@@ -205,7 +205,7 @@ pub(in crate::estimate) fn asked(network: &Network, programs: &[Beside]) -> (Vec
             by_leaf = (list.as_ptr(), network.routes.by_leaf(list.iter().copied()));
         }
         let spread = even.as_ref().filter(|_| is_spread(network, stream)).map(|even| (even, by_leaf.1.as_slice()));
-        let most = if is_spread(network, stream) || even.is_none() { most } else { usize::MAX };
+        let most = if spread.is_some() || even.is_none() { most } else { usize::MAX };
         all.push(one(network, i, frames, most, spread, &mut parts));
     }
     (all, even)
@@ -238,7 +238,7 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
             let mut wires = spread_wires(network, stream, index, target);
             let (data, single) = (wires.len(), wires.iter().all(|w| w.1 == 1.0));
             wires.extend(acknowledgements(network, stream, target, network.way(index, target), &a.frames));
-            let at = stream.targets.iter().position(|t| t == target).unwrap_or(0);
+            let at = stream.targets.find(target).unwrap_or(0);
             let (class, connections) = (network.class(stream, at), f64::from(stream.connections.typical.get()));
             // A source that nothing stops sends at the rate of its line, or at its own.
             let most = if control == FlowControl::None { a.line } else { f64::INFINITY };
@@ -285,22 +285,22 @@ fn one(
     let targets: Vec<(NodeId, f64, Vec<u32>)> =
         targets(stream, most).into_iter().map(|(target, part)| (target, part, network.path(index, target))).collect();
     let beyond = even.map_or_else(Vec::new, |(_, by_leaf)| beyond(network, stream, &targets, by_leaf));
-    // Of a way the part that each wire has: its own, or of parallel ones that of the first, as it is of each.
-    let evenly = |path: &[u32]| -> Vec<(u32, f64)> {
-        let hops = path.len().saturating_sub(2) / 2;
+    // The parts of a way's wires, of parallel ones that of the first, as it is of each.
+    let evenly = |way: Vec<(u32, f64)>| -> Vec<(u32, f64)> {
+        let (ends, hops) = (way.len(), levels(way.len()));
         let level = |i: usize| if i <= hops { i - 1 } else { 2 * hops - i };
-        let part = |(i, wire): (usize, &u32)| {
-            let (first, width) = network.routes.parallel(*wire).unwrap_or((*wire, 1));
-            let of_level = if i == 0 || i + 1 == path.len() { 1.0 } else { beyond[level(i)] };
-            (first, of_level / f64::from(width))
+        let part = |(i, (wire, part)): (usize, (u32, f64))| {
+            let (first, width) = network.routes.parallel(wire).unwrap_or((wire, 1));
+            let of_level = if i == 0 || i + 1 == ends { 1.0 } else { beyond[level(i)] };
+            (first, part * of_level / f64::from(width))
         };
-        path.iter().enumerate().map(part).collect()
+        way.into_iter().enumerate().map(part).collect()
     };
     let train = latency::Train::of(network, stream, stream.size.typical.0);
     let mut acks = Vec::new();
     for (target, part, path) in &targets {
         let wires = match even {
-            Some(_) => evenly(path),
+            Some(_) => evenly(path.iter().map(|w| (*w, 1.0)).collect()),
             None => spread_wires(network, stream, index, *target),
         };
         made.single &= wires.iter().all(|w| w.1 == 1.0);
@@ -317,14 +317,7 @@ fn one(
             *slowest = latency::message(network, path, train, corner).max(*slowest);
         }
         let back = acknowledgements(network, stream, *target, network.way(index, *target), &made.frames);
-        let ratio = back.first().map_or(0.0, |b| b.1);
-        let back = match even {
-            Some(_) => evenly(&back.iter().map(|b| b.0).collect::<Vec<_>>())
-                .into_iter()
-                .map(|(w, of)| (w, of * ratio))
-                .collect(),
-            None => back,
-        };
+        let back = if even.is_some() { evenly(back) } else { back };
         acks.extend(back.into_iter().map(|(wire, of)| (wire, of * part)));
     }
     // Every destination may take as much as its way carries; those not looked at are like the others.
@@ -347,10 +340,14 @@ fn one(
     made
 }
 
+/// How many levels up a way of so many wires goes, and down again, between the wires of its ends.
+fn levels(wires: usize) -> usize {
+    wires.saturating_sub(2) / 2
+}
+
 /// For each level of switches, what the part of a stream that goes beyond the switch of that level on its way is of the
 /// part of the destinations looked at that are there.
 fn beyond(network: &Network, stream: &Stream, looked_at: &[(NodeId, f64, Vec<u32>)], by_leaf: &[u32]) -> Vec<f64> {
-    let hops = |path: &[u32]| path.len().saturating_sub(2) / 2;
     let highest = looked_at.iter().max_by_key(|(_, _, path)| path.len());
     let Some((_, _, path)) = highest else { return Vec::new() };
     let all = stream.targets.len() as f64;
@@ -359,10 +356,10 @@ fn beyond(network: &Network, stream: &Stream, looked_at: &[(NodeId, f64, Vec<u32
     let part = |level: usize| {
         let switch = network.routes.switch(network.leaves(path[level + 1]));
         let exact = (all - f64::from(network.routes.below(switch, by_leaf).saturating_sub(itself))) / all;
-        let seen: f64 = looked_at.iter().filter(|(_, _, path)| hops(path) > level).map(|l| l.1).sum();
+        let seen: f64 = looked_at.iter().filter(|(_, _, path)| levels(path.len()) > level).map(|l| l.1).sum();
         exact / seen
     };
-    (0..hops(path)).map(part).collect()
+    (0..levels(path.len())).map(part).collect()
 }
 
 /// The wires to a destination with the part of the frames that takes each, over all connections.

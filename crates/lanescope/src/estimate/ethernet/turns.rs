@@ -96,8 +96,7 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
 
 /// Stations whose connections take turns, a frame each; by node.
 fn stations(network: &Network, asked: &[Asked]) -> Vec<bool> {
-    let mut own = vec![Vec::new(); network.nodes.len()];
-    network.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
+    let own = network.by_source();
     let mut ranks = vec![false; network.nodes.len()];
     // Programs have no wire of their own.
     for (wire, _) in asked.iter().filter(|a| a.own == NO_WIRE).flat_map(|program| &program.wires) {

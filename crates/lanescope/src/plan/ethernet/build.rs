@@ -448,6 +448,7 @@ fn times(diagnostics: &mut Diagnostics, network: &Network) {
 
 /// More than any switch has: the time to send it over the slowest link stays far from the end of the clock.
 const MOST_MEMORY: Bytes = Bytes(8 << 30);
+
 /// Frames against buffers and MTUs.
 fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
     let mtu = |link: usize| network.links[link].mtu.typical;

@@ -325,6 +325,13 @@ impl Network {
         path
     }
 
+    /// The streams of each node.
+    pub(crate) fn by_source(&self) -> Vec<Vec<usize>> {
+        let mut own = vec![Vec::new(); self.nodes.len()];
+        self.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
+        own
+    }
+
     /// Pairs of a source and a destination of its streams.
     pub(crate) fn pairs(&self) -> u64 {
         self.streams.iter().map(|s| s.targets.len() as u64).sum()

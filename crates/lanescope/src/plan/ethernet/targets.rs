@@ -31,8 +31,9 @@ impl Targets {
     pub(in crate::plan) fn but(all: &Arc<[NodeId]>, source: NodeId) -> Targets {
         debug_assert!(all.is_sorted());
         let without = all.binary_search(&source).unwrap_or(all.len()) as u32;
-        let len = all.len() as u32 - u32::from((without as usize) < all.len());
-        Targets { all: all.clone(), without, first: 0, len }
+        let mut made = Targets { all: all.clone(), without, first: 0, len: 0 };
+        made.len = made.others() as u32;
+        made
     }
 
     /// The same, beginning with the one after the source, so that not all streams begin with the same.
@@ -48,11 +49,15 @@ impl Targets {
         self.len as usize
     }
 
+    /// How many the whole table has, the source not counted.
+    fn others(&self) -> usize {
+        self.all.len() - usize::from((self.without as usize) < self.all.len())
+    }
+
     /// The place of one of them among all destinations of the table.
     pub fn place(&self, index: usize) -> usize {
         debug_assert!(index < self.len());
-        let others = self.all.len() - usize::from((self.without as usize) < self.all.len());
-        let at = (self.first as usize + index) % others;
+        let at = (self.first as usize + index) % self.others();
         at + usize::from(at >= self.without as usize)
     }
 
@@ -72,11 +77,10 @@ impl Targets {
     }
 
     /// The index of a station among them.
-    pub(in crate::plan) fn find(&self, station: NodeId) -> Option<usize> {
+    pub(crate) fn find(&self, station: NodeId) -> Option<usize> {
         let place = self.all.binary_search(&station).ok().filter(|p| *p != self.without as usize)?;
-        let others = self.all.len() - usize::from((self.without as usize) < self.all.len());
         let at = place - usize::from(place > self.without as usize);
-        Some((at + others - self.first as usize) % others).filter(|index| *index < self.len())
+        Some((at + self.others() - self.first as usize) % self.others()).filter(|index| *index < self.len())
     }
 
     /// Where, counted in the order of the list, the first behind a station is; 0 where none is.

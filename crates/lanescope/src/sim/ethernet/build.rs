@@ -52,8 +52,7 @@ impl Fabric {
         };
         let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);
         let (mut switches, mut stations) = (Vec::new(), Vec::new());
-        let mut own = vec![Vec::new(); network.nodes.len()];
-        network.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
+        let own = network.by_source();
         for (i, planned) in network.nodes.iter().enumerate() {
             let id = NodeId(i as u32);
             let ports: Vec<(u32, u32)> =

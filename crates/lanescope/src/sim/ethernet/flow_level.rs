@@ -192,8 +192,7 @@ impl FlowLevel {
         for (number, members) in (0u32..).zip(&groups) {
             members.iter().for_each(|m| group[*m] = number);
         }
-        let mut own = vec![Vec::new(); network.nodes.len()];
-        network.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
+        let own = network.by_source();
         let (mut stations, mut of_stream) = (Vec::new(), vec![0; network.streams.len()]);
         for (node, own) in own.iter().enumerate().filter(|(_, own)| !own.is_empty()) {
             let senders: Vec<Sender> = (own.iter())
