@@ -165,6 +165,13 @@ struct Simulate {
     /// on Ethernet; the same as --set run.level=…)
     #[arg(long, value_name = "LEVEL", value_parser = ["packet", "flow"])]
     level: Option<String>,
+    /// Threads for one run, of Ethernet packet by packet where there is enough to do at once: what comes out is the
+    /// same with any number of them. Default: one for each core
+    #[arg(
+        long, value_name = "N", conflicts_with_all = ["seeds", "vary"],
+        value_parser = clap::value_parser!(u32).range(1..=256)
+    )]
+    threads: Option<u32>,
     /// Start of all random numbers
     #[arg(long)]
     seed: Option<u32>,

@@ -1357,6 +1357,11 @@ class Simulation(Node):
         return named(SimulatedSwitch, self._raw["switches"])
 
     @property
+    def threads(self) -> int | None:
+        """Threads that it ran on; the outcome is the same with any number of them."""
+        return cast("int | None", self._raw.get("threads"))
+
+    @property
     def until(self) -> Share | None:
         """Intervals of the means asked for, as a share; `None` when the length was asked for."""
         return None if (x := self._raw.get("until")) is None else Share(x)

@@ -291,6 +291,14 @@ impl Ending {
     }
 }
 
+fn one_thread() -> usize {
+    1
+}
+
+fn is_one(threads: &usize) -> bool {
+    *threads == 1
+}
+
 /// What a simulation gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulation {
@@ -311,6 +319,9 @@ pub struct Simulation {
     pub flow_level: bool,
     /// Events of the kernel, from the beginning.
     pub events: u64,
+    /// Threads that it ran on; the outcome is the same with any number of them.
+    #[serde(default = "one_thread", skip_serializing_if = "is_one")]
+    pub threads: usize,
     /// Intervals of the means asked for, as a share; `None` when the length was asked for.
     pub until: Option<f64>,
     /// One per flow group, in the order of the report.
@@ -669,7 +680,8 @@ impl Simulation {
     /// `1234 packets on links`, or what else was followed.
     pub(crate) fn followed(&self) -> String {
         let n = self.packets;
-        if self.flow_level { format!("{n} messages at flow level") } else { format!("{n} packets on links") }
+        let threads = if self.threads > 1 { format!(" on {} threads", self.threads) } else { String::new() };
+        if self.flow_level { format!("{n} messages at flow level") } else { format!("{n} packets on links{threads}") }
     }
 
     /// One of the link metrics, of a direction or of both added.

@@ -38,6 +38,7 @@ use core::source::Transfer;
 use core::subsystem::{OwnReport, Subsystem, Switched, Traffic, Window, WireName};
 use core::tally::{Cells, Tally};
 use ethernet::StationEvent;
+use std::borrow::Cow;
 
 /// What the kernel runs.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ struct System {
     infiniband: infiniband::Fabric,
     /// Ethernet at flow level: then there is none packet by packet.
     flow_level: Option<Box<ethernet::FlowLevel>>,
+    /// Ethernet on several threads: then what stands in `ethernet` is how it was before.
+    parallel: Option<Box<ethernet::Parallel>>,
     /// The first slots of the agenda that are Ethernet's, the buses', and the clusters'.
     split: [u32; 3],
     /// Transfers that are done, on their way to who asked for them.
@@ -230,24 +233,35 @@ impl System {
         agenda.set(storage.slot, storage.next());
         agenda.set(infiniband.slot, 0);
         let split = [split, behind, own];
-        (System { pcie, ethernet, storage, pci, infiniband, flow_level, split, done: Vec::new() }, agenda)
+        let done = Vec::new();
+        (System { pcie, ethernet, storage, pci, infiniband, flow_level, parallel: None, split, done }, agenda)
     }
 
     /// All technologies, in the order of reports.
     fn all(&self) -> [&dyn Subsystem; 5] {
-        let ethernet: &dyn Subsystem = match &self.flow_level {
-            Some(flows) => &**flows,
-            None => &self.ethernet,
+        let ethernet: &dyn Subsystem = match (&self.flow_level, &self.parallel) {
+            (Some(flows), _) => &**flows,
+            (None, Some(parallel)) => &**parallel,
+            (None, None) => &self.ethernet,
         };
         [&self.pcie, ethernet, &self.storage, &self.pci, &self.infiniband]
     }
 
     fn all_mut(&mut self) -> [&mut dyn Subsystem; 5] {
-        let ethernet: &mut dyn Subsystem = match &mut self.flow_level {
-            Some(flows) => &mut **flows,
-            None => &mut self.ethernet,
+        let ethernet: &mut dyn Subsystem = match (&mut self.flow_level, &mut self.parallel) {
+            (Some(flows), _) => &mut **flows,
+            (None, Some(parallel)) => &mut **parallel,
+            (None, None) => &mut self.ethernet,
         };
         [&mut self.pcie, ethernet, &mut self.storage, &mut self.pci, &mut self.infiniband]
+    }
+
+    /// Ethernet packet by packet, in one piece.
+    fn fabric(&self) -> Cow<'_, ethernet::Fabric> {
+        match &self.parallel {
+            Some(parallel) => Cow::Owned(parallel.whole()),
+            None => Cow::Borrowed(&self.ethernet),
+        }
     }
 
     /// The same as a time line lists them: ranks first, and what carries their messages below.
@@ -295,7 +309,11 @@ impl System {
 
     /// Whether there is more on Ethernet than a run may hold.
     fn is_full(&self) -> bool {
-        self.ethernet.is_full() || self.flow_level.as_ref().is_some_and(|f| f.is_full())
+        match (&self.flow_level, &self.parallel) {
+            (Some(flows), _) => flows.is_full(),
+            (None, Some(parallel)) => parallel.is_full(),
+            (None, None) => self.ethernet.is_full(),
+        }
     }
 
     /// TLPs and frames carried over links (at flow level messages begun), connections and transactions of buses.
@@ -318,7 +336,7 @@ impl System {
     }
 
     /// Latencies of operations, ps, of a flow group.
-    fn latencies(&self, group: &FlowGroup) -> &Cells {
+    fn latencies(&self, group: &FlowGroup) -> Cow<'_, Cells> {
         self.of(group.technology).latencies(group.nth)
     }
 

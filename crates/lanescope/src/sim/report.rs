@@ -5,7 +5,6 @@ use crate::result::{
     Interval, IoSeen, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts, Verdict,
 };
 use crate::scenario::keys::SimulationLevel;
-use crate::sim::System;
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, OwnReport, Traffic, Window, WireName};
 use crate::sim::core::tally::{SECOND, Tally, longest, quantile};
@@ -80,7 +79,7 @@ impl Run {
 
     /// [`Sample::limits`].
     fn limits(&self) -> Vec<f64> {
-        let System { ethernet, infiniband, .. } = &self.system;
+        let (ethernet, infiniband) = (self.system.fabric(), &self.system.infiniband);
         let mut all = ethernet.limits(self.plan.cluster.jobs.len(), self.now);
         let of = |pair: Option<u32>| pair.and_then(|p| ethernet.limit(p, self.now)).unwrap_or(f64::NAN);
         all.extend(infiniband.shown_pairs().map(of));
@@ -156,6 +155,7 @@ impl Run {
             packets: self.packets(),
             flow_level: plan.limits.level == SimulationLevel::Flow,
             events: self.events(),
+            threads: self.used_threads,
             until: plan.limits.length.is_none().then_some(plan.limits.until.0),
             flows,
             both_ways,
@@ -277,7 +277,7 @@ impl Run {
 
     /// In the middle of a piece of work, things have happened later than all that is over.
     fn past(&self) -> u64 {
-        if self.is_done() { self.now } else { self.now.max(self.agenda.past()) }
+        if self.is_done() { self.now } else { self.now.max(self.last_event()) }
     }
 
     /// What instruments ask for while a run is under way: all I/Os that have begun since the counting did and are done.
@@ -309,8 +309,8 @@ impl Run {
             queued_bytes: held.iter().map(|h| h.1).collect(),
             credits,
             limits: self.limits(),
-            memory: self.system.ethernet.stored(self.now).iter().map(|s| s.now).collect(),
-            paused: self.system.ethernet.paused(self.now),
+            memory: self.system.fabric().stored(self.now).iter().map(|s| s.now).collect(),
+            paused: self.system.fabric().paused(self.now),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::sim::core::kernel::{self, Agenda, Pause};
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::Batch;
 use crate::sim::core::tally::Tally;
+use crate::sim::ethernet::Parallel;
 use crate::sim::trace;
 
 /// Events between two looks at the caps: enough that a look costs nothing, and few against the packets that are
@@ -33,6 +34,12 @@ const LEAST_OPERATIONS: u64 = 50;
 /// its capacity may grow for long and then stop.
 pub(super) const FAR_BEHIND: f64 = 0.05;
 const LONG_ENOUGH: u64 = 10_000;
+/// Events after which a fabric is divided among threads: what each wire has carried until then says who does what.
+const BEFORE_DIVIDED: u64 = 1 << 15;
+/// Events that each thread has between two meetings at least, on average: fewer cost more than they take.
+const LEAST_IN_A_WINDOW: f64 = 24.0;
+/// On several threads a piece of a run is so many times as long as it was asked to be.
+const PIECES_AT_ONCE: u64 = 8;
 /// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
 const LEAST_BATCH: u64 = 2_000_000_000;
 
@@ -81,6 +88,12 @@ pub struct Run {
     /// Whether what Ethernet only counts has no events, and up to when that is decided.
     spares: bool,
     spares_to: u64,
+    /// Threads that it may use, after how many events they are first used, and the events that each has between two
+    /// meetings at least; and how many were used.
+    threads: usize,
+    divide_at: u64,
+    least_in_a_window: f64,
+    pub(super) used_threads: usize,
     /// When the measured window began.
     pub(super) window: u64,
     /// Tallies at the beginning of the window, and of the batch.
@@ -143,6 +156,10 @@ impl Run {
             most_at_once: MOST_AT_ONCE + 8 * at_once(plan),
             spares: false,
             spares_to: 0,
+            threads: 1,
+            divide_at: BEFORE_DIVIDED,
+            least_in_a_window: LEAST_IN_A_WINDOW,
+            used_threads: 1,
             window: 0,
             at_window: vec![Tally::default(); flows],
             at_batch: vec![Tally::default(); flows],
@@ -177,14 +194,28 @@ impl Run {
         Some(run)
     }
 
+    /// Lets it use so many threads: of Ethernet packet by packet, where there is enough to do at once. What comes out
+    /// is the same with any number of them. What is sampled, captured or recorded on the way is on one.
+    pub fn threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    /// The same after so many events, however little there is to do: for tests.
+    #[doc(hidden)]
+    pub fn threads_after(&mut self, threads: usize, events: u64) {
+        (self.threads, self.divide_at, self.least_in_a_window) = (threads, events, 0.0);
+    }
+
     /// Asks for a sample each so often, from now on.
     pub fn sample_every(&mut self, step: crate::units::Time) {
+        self.unite();
         self.step = Some(step.fs().max(1));
         self.next_sample = self.now + step.fs().max(1);
     }
 
     /// Takes down what crosses an Ethernet link from now on, by its number; [`Run::crossed`] gives it.
     pub fn capture(&mut self, link: usize) {
+        self.unite();
         self.system.ethernet.capture(link as u32);
     }
 
@@ -196,6 +227,7 @@ impl Run {
     /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has
     /// begun.
     pub fn record(&mut self, most_events: usize) {
+        self.unite();
         let trace = trace::trace(&self.plan, &self.system, most_events, self.now);
         self.agenda.trace = Some(Box::new(trace));
         self.system.record(true);
@@ -213,27 +245,27 @@ impl Run {
         (self.step, self.next_sample) = (None, kernel::NEVER);
     }
 
-    /// Goes on for about `events` events.
+    /// Goes on for about `events` events; on several threads for some times as many.
     pub fn advance(&mut self, events: u64) -> Step {
-        let stop = self.agenda.events().saturating_add(events);
+        let stop = self.events().saturating_add(events);
         while self.phase != Phase::Done {
             let until = self.batch_end.min(self.next_sample).min(self.next_count).min(self.last);
-            if self.spares && until > self.spares_to {
+            if self.spares && self.system.parallel.is_none() && until > self.spares_to {
                 self.spare(until);
             }
-            let budget = stop.saturating_sub(self.agenda.events());
+            let budget = stop.saturating_sub(self.events());
             if budget == 0 {
                 return Step::More;
             }
-            if self.agenda.events() >= self.next_look && self.look() {
+            if self.system.parallel.is_none() && self.agenda.events() >= self.next_look && self.look() {
                 continue;
             }
-            // Looks are at the same events however a run is cut in pieces.
-            let mut pause = self.agenda.run(&mut self.system, until, budget.min(self.next_look - self.agenda.events()));
+            self.divide();
+            let Some(mut pause) = self.go_on(until, budget) else { continue };
             if self.spares {
-                let so_far = if pause == Pause::Budget { self.agenda.past() } else { until };
+                let so_far = if pause == Pause::Budget { self.last_event() } else { until };
                 // What is still to come without an event comes all the same.
-                if self.system.ethernet.take_in(so_far, &mut self.agenda) && pause == Pause::Silent {
+                if self.take_in(so_far) && pause == Pause::Silent {
                     pause = Pause::Reached;
                 }
             }
@@ -283,6 +315,76 @@ impl Run {
             }
         }
         Step::Done
+    }
+
+    /// Lets happen what lies before a moment, or about so many events. None where that is to be begun anew.
+    fn go_on(&mut self, until: u64, budget: u64) -> Option<Pause> {
+        let packets = self.packets();
+        let Some(parallel) = &mut self.system.parallel else {
+            // Looks are at the same events however a run is cut in pieces.
+            let budget = budget.min(self.next_look - self.agenda.events());
+            return Some(self.agenda.run(&mut self.system, until, budget));
+        };
+        let (next, mut end) = (parallel.next(), until);
+        // A look by the number of events ends a run that has had its packets: where it may, events are in one row.
+        let room = self.plan.limits.max_packets.saturating_sub(packets);
+        while next < end && self.system.ethernet.most_packets(end - next) >= room {
+            if end - next < parallel.least_span() {
+                self.unite();
+                return None;
+            }
+            end = next + (end - next) / 2;
+        }
+        // Threads are begun anew for each piece, which takes as long as some thousand events.
+        let budget = budget.saturating_mul(PIECES_AT_ONCE);
+        let pause = if next < end { parallel.run(end, budget) } else { Pause::Reached };
+        let (moment, events) = (parallel.past(), parallel.events());
+        if moment != self.still.0 {
+            self.still = (moment, events);
+        } else if events - self.still.1 > self.most_at_once {
+            self.unite();
+        }
+        Some(if pause == Pause::Reached && end < until { Pause::Budget } else { pause })
+    }
+
+    /// Divides Ethernet among threads, once, where there are several and it is alone.
+    fn divide(&mut self) {
+        if self.threads < 2 || self.agenda.events() < self.divide_at || self.system.parallel.is_some() {
+            return;
+        }
+        self.divide_at = u64::MAX;
+        let System { ethernet, flow_level, .. } = &self.system;
+        let alone = flow_level.is_none() && self.system.wires() == self.system.of(Technology::Ethernet).wires();
+        if alone && self.step.is_none() && self.agenda.trace.is_none() {
+            let parallel = Parallel::divide(ethernet, &self.agenda, self.threads, self.least_in_a_window);
+            self.system.parallel = parallel.map(Box::new);
+            self.used_threads = self.used_threads.max(self.system.parallel.as_ref().map_or(1, |p| p.threads()));
+        }
+    }
+
+    /// One thread goes on with all.
+    fn unite(&mut self) {
+        self.divide_at = u64::MAX;
+        let Some(parallel) = self.system.parallel.take() else { return };
+        let slots = self.system.split[0]..self.system.storage.slot;
+        self.system.ethernet = parallel.join(&mut self.agenda, slots);
+        if std::mem::take(&mut self.spares) {
+            self.system.ethernet.spare_no_events(&mut self.agenda);
+        }
+        self.next_look = self.agenda.events().next_multiple_of(self.look_interval());
+    }
+
+    /// What Ethernet only counts and has come before a moment. Whether more of it is on its way.
+    fn take_in(&mut self, before: u64) -> bool {
+        match &mut self.system.parallel {
+            Some(parallel) => parallel.take_in(before),
+            None => self.system.ethernet.take_in(before, &mut self.agenda),
+        }
+    }
+
+    /// The latest moment that had an event.
+    pub(super) fn last_event(&self) -> u64 {
+        self.system.parallel.as_ref().map_or(self.agenda.past(), |p| p.past())
     }
 
     /// What Ethernet only counts may go without events up to a moment, unless there may be as many packets before it as
@@ -338,14 +440,14 @@ impl Run {
     /// Ends a run whose programs have ended, or have failed.
     fn finished(&mut self) -> bool {
         if let Some(what) = self.system.fault() {
-            self.now = self.now.max(self.agenda.past());
+            self.now = self.now.max(self.last_event());
             self.end(Ending::Fault { what });
             return true;
         }
         let Some(at) = self.system.infiniband.ended().filter(|_| self.plan.limits.length.is_none()) else {
             return false;
         };
-        self.now = self.now.max(at).max(self.agenda.past());
+        self.now = self.now.max(at).max(self.last_event());
         self.end(Ending::Finished);
         true
     }
@@ -356,8 +458,9 @@ impl Run {
             self.counts_at_window = vec![SlotCounts::default(); self.system.wires()];
         }
         if self.spares {
-            self.system.ethernet.take_in(self.now, &mut self.agenda);
+            self.take_in(self.now);
         }
+        self.unite();
         self.system.settle(self.now);
         self.ending = ending;
         self.phase = Phase::Done;
@@ -366,6 +469,11 @@ impl Run {
     /// Ends a run before its time; what there is counts.
     pub fn stop(&mut self) {
         if !self.is_done() {
+            // To the moment that the furthest thread has come to.
+            if let Some(parallel) = &mut self.system.parallel {
+                parallel.run(parallel.past() + 1, u64::MAX);
+                self.unite();
+            }
             // Everything before the next moment has happened.
             self.now = self.now.max(self.agenda.next().min(self.last));
             self.end(Ending::Stopped);
@@ -390,7 +498,7 @@ impl Run {
 
     /// Events of the kernel so far.
     pub fn events(&self) -> u64 {
-        self.agenda.events()
+        self.system.parallel.as_ref().map_or(self.agenda.events(), |p| p.events())
     }
 
     /// Simulated time so far, s.

@@ -207,7 +207,7 @@ fn no_files_use_each_other_in_a_circle() {
 
 #[test]
 fn the_laboratory_is_pure() {
-    // No file, socket, clock or thread in the library.
+    // No file, socket or clock in the library, and threads in one place: what a run gives depends on none of them.
     let forbidden = [
         "std::fs",
         "std::net",
@@ -223,7 +223,8 @@ fn the_laboratory_is_pure() {
         let text = fs::read_to_string(&file).expect("text");
         // A content security policy has words for a page's own styles and for its own WebAssembly.
         let text = text.replace("unsafe-inline", "").replace("wasm-unsafe-eval", "");
-        for word in forbidden {
+        let threads = file.ends_with("sim/core/threads.rs");
+        for word in forbidden.into_iter().filter(|word| !threads || *word != "std::thread") {
             assert!(!text.contains(word), "{} has {word}", file.display());
         }
     }

@@ -1,5 +1,5 @@
-//! What belongs to no technology: what happens next, clocks, sources of operations, tallies and their means, circles of
-//! what waits, and what a run asks of each technology.
+//! What belongs to no technology: what happens next, threads, clocks, sources of operations, tallies and
+//! their means, circles of what waits, and what a run asks of each technology.
 
 pub(in crate::sim) mod clock;
 pub(in crate::sim) mod deadlock;
@@ -11,4 +11,5 @@ pub(in crate::sim) mod source;
 pub(in crate::sim) mod stats;
 pub(in crate::sim) mod subsystem;
 pub(in crate::sim) mod tally;
+pub(in crate::sim) mod threads;
 mod tournament;

@@ -10,6 +10,7 @@ use crate::result::{
 use crate::scenario::keys::Technology;
 use crate::sim::core::recorder::Trace;
 use crate::sim::core::tally::{Cells, Tally};
+use std::borrow::Cow;
 
 /// A wire with so much of its slots taken is full.
 pub(in crate::sim) const FULL: f64 = 0.97;
@@ -181,7 +182,7 @@ pub(in crate::sim) trait Subsystem {
     fn fingerprints(&self) -> Vec<(u64, u64)>;
 
     /// Latencies of operations of a flow group, by its place among those of the technology, ps.
-    fn latencies(&self, group: usize) -> &Cells;
+    fn latencies(&self, group: usize) -> Cow<'_, Cells>;
 
     /// What its switches have carried.
     fn switched(&self, _plan: &Plan, _now: u64) -> Vec<Switched> {

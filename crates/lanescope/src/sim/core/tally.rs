@@ -58,6 +58,43 @@ impl Tally {
     }
 }
 
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        let Tally { bytes, begun, begun_sum, done, done_sum, latency, firsts, first_latency, transit, .. } = other;
+        let Tally { sent, frames, frame_bytes, marked, notified, dropped, resent, discarded, .. } = other;
+        let Tally { lost, lost_sum, waiting, waiting_sum, .. } = other;
+        for (sum, more) in [
+            (&mut self.begun_sum, begun_sum),
+            (&mut self.done_sum, done_sum),
+            (&mut self.latency, latency),
+            (&mut self.first_latency, first_latency),
+            (&mut self.transit, transit),
+            (&mut self.lost_sum, lost_sum),
+            (&mut self.waiting_sum, waiting_sum),
+        ] {
+            *sum += more;
+        }
+        for (sum, more) in [
+            (&mut self.bytes, bytes),
+            (&mut self.begun, begun),
+            (&mut self.done, done),
+            (&mut self.firsts, firsts),
+            (&mut self.sent, sent),
+            (&mut self.frames, frames),
+            (&mut self.frame_bytes, frame_bytes),
+            (&mut self.marked, marked),
+            (&mut self.notified, notified),
+            (&mut self.dropped, dropped),
+            (&mut self.resent, resent),
+            (&mut self.discarded, discarded),
+            (&mut self.lost, lost),
+            (&mut self.waiting, waiting),
+        ] {
+            *sum += more;
+        }
+    }
+}
+
 /// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here
 /// is not that of time.
 #[inline]
@@ -86,6 +123,14 @@ impl Cells {
     fn grow(&mut self, cell: usize) {
         self.0.resize((cell + 1).next_multiple_of(1024), 0);
         self.0[cell] += 1;
+    }
+
+    /// What others have counted, too.
+    pub(in crate::sim) fn add(&mut self, others: &Cells) {
+        if self.0.len() < others.0.len() {
+            self.0.resize(others.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&others.0).for_each(|(n, more)| *n += more);
     }
 
     /// Nothing was counted.

@@ -49,6 +49,7 @@ impl Fabric {
             resends: network.resends(),
             kept: 0,
             spread: spread(network),
+            leaving: Vec::new(),
         };
         let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);
         let (mut switches, mut stations) = (Vec::new(), Vec::new());
@@ -202,6 +203,7 @@ fn wire(network: &Network, on: u32, classes: usize) -> Wire {
         paused: 0,
         pauses: Box::new([Pausing::default(); 8]),
         armed: false,
+        leaves_part: false,
         to_switch: NONE,
         idle_from: 0,
         why: Why::Nothing,

@@ -45,6 +45,12 @@ fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> 
     waits
 }
 
+/// Whether anything has been paused since before a moment: if not, there is no deadlock, and no need for a longer look.
+pub(super) fn may_be(fabric: &Fabric, now: u64, before: u64) -> bool {
+    let held = |p: &crate::sim::ethernet::Pausing| p.from <= before && now < p.until;
+    fabric.net.wires.iter().any(|w| w.paused != 0 && w.pauses.iter().any(held))
+}
+
 /// Whether a transmitter has something to send that has been paused since before a moment, however often that was said
 /// again. A station that pauses waits for its host alone.
 fn blocked(fabric: &Fabric, w: &crate::sim::ethernet::Wire, now: u64, before: u64) -> bool {

@@ -25,6 +25,7 @@ use crate::sim::ethernet::report::{traffic, wire_names};
 use crate::sim::ethernet::source::Source;
 use crate::sim::ethernet::{MOST_FRAMES, binding};
 use crate::sim::pcie::random;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -523,8 +524,8 @@ impl Subsystem for FlowLevel {
         self.fingerprints.iter().zip(&self.tallies).map(|(f, t)| (*f, t.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Cells {
-        &self.latencies[group]
+    fn latencies(&self, group: usize) -> Cow<'_, Cells> {
+        Cow::Borrowed(&self.latencies[group])
     }
 
     fn open_window(&mut self, _now: u64) {

@@ -132,6 +132,11 @@ impl Arena {
     pub(super) fn drop(&mut self, id: u32) {
         self.free.push(id);
     }
+
+    /// Frames that are somewhere.
+    pub(super) fn used(&self) -> usize {
+        self.frames.len() - self.free.len()
+    }
 }
 
 impl std::ops::Index<u32> for Arena {

@@ -136,6 +136,11 @@ impl Lane {
         Some((Next::Message(sender, target, data), s.bytes(data, first)))
     }
 
+    /// Packets that it keeps until they are acknowledged.
+    pub(super) fn kept(&self) -> u64 {
+        self.sending.as_ref().map_or(0, |s| s.kept())
+    }
+
     /// A frame of so many bytes counts against its rate.
     pub(super) fn pace(&mut self, constants: &Option<Constants>, bytes: u64, now: u64) {
         if let (Some(limit), Some(c)) = (&mut self.limit, constants) {

@@ -5,16 +5,19 @@
 //! forgets of a frame (its memory) is written off in order of time when the switch next looks, so an uncontended hop is
 //! one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages are
 //! born, `rates` is DCQCN, `lane` is what a station sends, `queue_pair` numbers packets and `retransmission` sends
-//! again what was lost, `roce` joins stations to channel adapters. `flow_level` is another way to run the same plans:
-//! messages as flows.
+//! again what was lost, `roce` joins stations to channel adapters. `parallel` runs the parts that `partition` divides a
+//! fabric into, each on a core of its own. `flow_level` is another way to run the same plans: messages as flows.
 
 mod binding;
 mod build;
+mod capture;
 mod client;
 mod deadlock;
 mod flow_level;
 mod frames;
 mod lane;
+mod parallel;
+mod partition;
 mod queue_pair;
 mod rates;
 mod report;
@@ -27,14 +30,15 @@ mod victims;
 
 pub(super) use client::{Load, StationCommand, StationEvent};
 pub(super) use flow_level::FlowLevel;
+pub(super) use parallel::Parallel;
 
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
-use crate::protocol::roce as packet;
-use crate::result::{Crossed, Crossing, Idle, SlotCounts};
+use crate::result::{Idle, SlotCounts};
 use crate::sim::core::kernel::{Agenda, NEVER, World};
 use crate::sim::core::recorder::Framed;
 use crate::sim::core::tally::{self, Tally};
+use capture::Capture;
 use frames::{Arena, Frame, Kind, List, NONE};
 use queue_pair::Pair;
 use report::AtWindow;
@@ -100,6 +104,8 @@ struct Wire {
     waiting: u32,
     /// Whether the transmitter's slot is set.
     armed: bool,
+    /// Whether its far end is in another part of the fabric, of which another thread takes care.
+    leaves_part: bool,
     /// Why it is idle.
     why: Why,
     /// Classes that are paused, as far as known.
@@ -256,17 +262,6 @@ pub(super) struct StreamState {
     group: u32,
 }
 
-/// What a capture takes down.
-#[derive(Clone, Debug)]
-struct Capture {
-    link: u32,
-    crossed: Vec<Crossed>,
-    /// Frames of each stream so far, and of channel adapters.
-    numbers: Vec<u64>,
-    /// The same of packets of RoCE, by flow and ends.
-    packets: HashMap<(u32, u32, u32), u32>,
-}
-
 /// What stations and switches share.
 #[derive(Clone, Debug)]
 struct Net {
@@ -290,6 +285,8 @@ struct Net {
     resends: bool,
     kept: u64,
     spread: Spread,
+    /// Frames that have left for other parts of the fabric, each with its wire in place of what is next in its row.
+    leaving: Vec<Frame>,
 }
 
 /// How a source chooses among equal ways.
@@ -318,7 +315,8 @@ impl Spread {
             Spread::Connections => return way,
             Spread::Frames => flowing.choice += 1,
             Spread::Flowlets(gap) => {
-                if now - flowing.last > gap && flowing.last > 0 {
+                // At time 0 it was last served at 1.
+                if now.saturating_sub(flowing.last) > gap && flowing.last > 0 {
                     flowing.choice += 1;
                 }
                 flowing.last = now.max(1);
@@ -408,6 +406,10 @@ impl Net {
             }
             if f.kind.is_local() {
                 f.at = tail;
+                if w.leaves_part {
+                    self.leave(on, id);
+                    return end;
+                }
                 let at = w.control;
                 if w.local.push(id, &mut self.frames) {
                     agenda.set(at, tail);
@@ -435,11 +437,50 @@ impl Net {
             return end;
         }
         let w = &mut self.wires[on as usize];
-        if w.flight.push(id, &mut self.frames) {
+        if w.leaves_part {
+            self.leave(on, id);
+        } else if w.flight.push(id, &mut self.frames) {
             let slot = w.arrive;
             agenda.set(slot, at);
         }
         end
+    }
+
+    /// A frame goes to another part of the fabric.
+    fn leave(&mut self, on: u32, id: u32) {
+        self.leaving.push(Frame { next: on, ..self.frames[id] });
+        self.frames.drop(id);
+    }
+
+    /// A frame that has left another part comes.
+    fn enter(&mut self, frame: &Frame, agenda: &mut Agenda) {
+        let id = self.frames.put(*frame);
+        let w = &mut self.wires[frame.next as usize];
+        let (row, slot) = if frame.kind.is_local() { (&mut w.local, w.control) } else { (&mut w.flight, w.arrive) };
+        if row.push(id, &mut self.frames) {
+            agenda.set(slot, frame.at);
+        }
+    }
+
+    /// As if nothing had been counted: what a part counts beside others is added to what those have.
+    fn counts_anew(&mut self) {
+        self.carried = 0;
+        for s in &mut self.streams {
+            (s.tally, s.fingerprint) = (Tally::default(), 0);
+        }
+        self.latencies.iter_mut().chain(&mut self.transits).for_each(|cells| cells.reset());
+    }
+
+    /// What another part has counted, too.
+    fn add(&mut self, part: &Net) {
+        self.carried += part.carried;
+        self.kept += part.kept;
+        for (sum, more) in self.streams.iter_mut().zip(&part.streams) {
+            sum.tally += more.tally;
+            sum.fingerprint = sum.fingerprint.wrapping_add(more.fingerprint);
+        }
+        self.latencies.iter_mut().zip(&part.latencies).for_each(|(sum, more)| sum.add(more));
+        self.transits.iter_mut().zip(&part.transits).for_each(|(sum, more)| sum.add(more));
     }
 
     /// Counts what has come before a moment by a wire whose far end does no more with it. Whether something is still on
@@ -548,74 +589,6 @@ impl Net {
         }
         self.frames.drop(id);
     }
-
-    #[cold]
-    fn take_down(&mut self, on: u32, id: u32, now: u64) {
-        let w = &self.wires[on as usize];
-        let numbered = self.numbers(&self.frames[id]);
-        let Some(c) = self.capture.as_mut().filter(|c| c.link == on / 2) else { return };
-        let f = &self.frames[id];
-        // The priority that a class stands for.
-        let mut quanta = [None; 8];
-        let what = match f.kind {
-            Kind::Data => {
-                // Frames of channel adapters are those of one more flow.
-                let (flow, from, data) = match self.network.streams.get(f.stream as usize) {
-                    Some(stream) => (f.stream, stream.source.0, f.data as u32),
-                    None => {
-                        let from = self.pairs.get(f.pair() as usize).map_or(f.more, |p| p.from);
-                        (self.streams.len() as u32, from, f.bytes as u32 - (HEADER + FCS) as u32)
-                    }
-                };
-                let number = &mut c.numbers[flow as usize];
-                *number += 1;
-                let number = *number - 1;
-                if f.opcode != packet::NONE {
-                    let connection = if f.pair() == NONE { flow } else { f.pair() };
-                    // Without numbers they are counted here, which comes to the same as long as none is lost.
-                    let counted = c.packets.entry((flow, from, f.target)).or_default();
-                    *counted += 1;
-                    let number = if numbered { f.more } else { *counted - 1 };
-                    let priority = self.network.classes.get(f.class as usize).copied().unwrap_or(0);
-                    let (payload, marked) = (f.data as u32, f.marked);
-                    let said =
-                        packet::Packet { opcode: f.opcode, payload, connection, number, syndrome: 0, marked, priority };
-                    c.crossed.push(Crossed {
-                        at: now + PREAMBLE * w.byte,
-                        down: on & 1 == 0,
-                        what: Crossing::Roce { from, to: f.target, packet: said },
-                    });
-                    return;
-                }
-                Crossing::Data { from, to: f.target, data, flow, number, marked: f.marked }
-            }
-            Kind::Pause => Crossing::Pause { from: w.from, quanta: f.born as u16 },
-            Kind::Pfc => {
-                let priority = self.network.classes.get(f.class as usize).copied().unwrap_or(0);
-                quanta[priority as usize] = Some(f.born as u16);
-                Crossing::Pfc { from: w.from, quanta }
-            }
-            Kind::Ack | Kind::Nak | Kind::Reply | Kind::Cnp => {
-                let (opcode, syndrome) = match f.kind {
-                    Kind::Cnp => (packet::CNP, 0),
-                    Kind::Nak => (packet::ACKNOWLEDGE, packet::NAK_SEQUENCE),
-                    _ => (packet::ACKNOWLEDGE, packet::ACK),
-                };
-                // A positive one names the last that has come.
-                let number = (f.born as u32).saturating_sub(u32::from(f.kind != Kind::Nak));
-                let connection = if f.kind == Kind::Reply { f.left as u32 } else { f.lane };
-                let said =
-                    packet::Packet { opcode, payload: 0, connection, number, syndrome, marked: false, priority: 7 };
-                Crossing::Roce { from: f.account, to: f.target, packet: said }
-            }
-            kind => {
-                let to = (!kind.is_local()).then_some(f.target);
-                let value = if kind.is_local() { f.target as u64 } else { f.born };
-                Crossing::Notice { from: w.from, to, word: kind as u8, value }
-            }
-        };
-        c.crossed.push(Crossed { at: now + PREAMBLE * w.byte, down: on & 1 == 0, what });
-    }
 }
 
 /// What a slot of the agenda stands for: a wire, and the number of the switch or station that acts.
@@ -719,8 +692,13 @@ impl Fabric {
 
     /// Whether there are more frames and messages than a run may hold.
     pub(super) fn is_full(&self) -> bool {
+        self.held() > MOST_FRAMES
+    }
+
+    /// Frames and messages that it holds.
+    fn held(&self) -> usize {
         let waiting: usize = self.stations.iter().map(|s| s.messages).sum();
-        self.net.frames.frames.len() + waiting + self.net.kept as usize > MOST_FRAMES
+        self.net.frames.used() + waiting + self.net.kept as usize
     }
 
     /// Counts what has come before a moment without an event. Whether something of that kind is still on its way.
@@ -749,18 +727,5 @@ impl Fabric {
     /// Frames that its wires may begin to carry in such a time, at most.
     pub(super) fn most_packets(&self, span: u64) -> u64 {
         self.net.wires.iter().map(|w| span / (wire(frame(0)) * w.byte) + 1).fold(0, u64::saturating_add)
-    }
-
-    /// Takes down what crosses a link from now on.
-    pub(super) fn capture(&mut self, link: u32) {
-        let numbers = vec![0; self.net.streams.len() + 1];
-        self.net.capture = Some(Capture { link, crossed: Vec::new(), numbers, packets: HashMap::new() });
-    }
-
-    /// What was taken down since the last time, in order of time.
-    pub(super) fn crossed(&mut self) -> Vec<Crossed> {
-        let mut all = self.net.capture.as_mut().map(|c| std::mem::take(&mut c.crossed)).unwrap_or_default();
-        all.sort_by_key(|c| (c.at, !c.down));
-        all
     }
 }

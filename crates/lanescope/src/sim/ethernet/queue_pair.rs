@@ -146,6 +146,11 @@ impl Sending {
         }
     }
 
+    /// Packets that are kept.
+    pub(super) fn kept(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
     pub(super) fn deadline(&self) -> u64 {
         self.deadline
     }
@@ -239,6 +244,15 @@ impl Pair {
     pub(super) fn new(from: u32, lane: u32, rule: Option<Rule>) -> Pair {
         let receiving = rule.map(|r| Box::new(Receiving::new(r)));
         Pair { from, lane, run: u16::MAX, receiving, notified: NEVER, marks: 0, cnps: 0, resent: 0, dropped: 0 }
+    }
+
+    /// Frames that wait for those before them go to another arena, or are somebody else's.
+    pub(super) fn rehouse_early(&mut self, from: &Arena, to: Option<&mut Arena>) {
+        let Some(receiving) = &mut self.receiving else { return };
+        match to {
+            Some(to) => receiving.early.values_mut().for_each(|id| *id = to.put(from[*id])),
+            None => receiving.early.clear(),
+        }
     }
 
     /// Frames that wait for those before them.

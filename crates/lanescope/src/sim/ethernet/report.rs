@@ -10,6 +10,7 @@ use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, Offered, OwnReport, Subsystem, Switched, Traffic, Window, WireName};
 use crate::sim::core::tally::{Cells, SECOND, Tally, longest, quantile};
 use crate::sim::ethernet::{Fabric, Stored, binding, deadlock, retransmission, victims};
+use std::borrow::Cow;
 
 /// Counts at the moment at which the window opened; none before.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,22 @@ pub(super) struct AtWindow {
     pauses: Vec<(u64, u64)>,
     /// Of each switch.
     stored: Vec<Stored>,
+}
+
+impl AtWindow {
+    /// What another part of the fabric knows of a wire of its own.
+    pub(super) fn take_wire(&mut self, part: &AtWindow, wire: usize) {
+        if let (Some(mine), Some(theirs)) = (self.pauses.get_mut(wire), part.pauses.get(wire)) {
+            *mine = *theirs;
+        }
+    }
+
+    /// The same of a switch.
+    pub(super) fn take_switch(&mut self, part: &AtWindow, switch: usize) {
+        if let (Some(mine), Some(theirs)) = (self.stored.get_mut(switch), part.stored.get(switch)) {
+            *mine = *theirs;
+        }
+    }
 }
 
 impl Subsystem for Fabric {
@@ -68,8 +85,8 @@ impl Subsystem for Fabric {
         self.net.streams.iter().map(|s| (s.fingerprint, s.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Cells {
-        &self.net.latencies[group]
+    fn latencies(&self, group: usize) -> Cow<'_, Cells> {
+        Cow::Borrowed(&self.net.latencies[group])
     }
 
     fn switched(&self, plan: &Plan, now: u64) -> Vec<Switched> {
@@ -270,7 +287,7 @@ impl Fabric {
         self.stations.iter().for_each(|s| s.waiting(&net.frames).for_each(&mut count));
         self.switches.iter().for_each(|s| s.behind().for_each(&mut count));
         net.pairs.iter().for_each(|p| p.early().for_each(&mut count));
-        debug_assert_eq!(found, net.frames.frames.len() - net.frames.free.len(), "no frame is forgotten");
+        debug_assert_eq!(found, net.frames.used(), "no frame is forgotten");
         all
     }
 

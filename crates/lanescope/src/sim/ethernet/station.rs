@@ -649,6 +649,18 @@ impl Station {
         self.inside.iter().flat_map(|i| i.mac.iter(frames).chain(i.nic.iter(frames)))
     }
 
+    /// The rows of frames in these buffers.
+    pub(super) fn rows(&mut self) -> impl Iterator<Item = &mut List> {
+        self.inside.iter_mut().flat_map(|i| [&mut i.mac, &mut i.nic])
+    }
+
+    /// It belongs to another part of the fabric: here it has nothing.
+    pub(super) fn leaves(&mut self) {
+        (self.senders, self.lanes, self.messages) = (Vec::new(), Vec::new(), 0);
+        self.active.clear();
+        self.rows().for_each(|row| *row = List::EMPTY);
+    }
+
     /// Whether what it has to send waits for others: stopped destinations, or grants.
     pub(super) fn is_held(&self) -> bool {
         matches!(self.kind, Lanes::Stops | Lanes::Grants) && !self.active.is_empty()

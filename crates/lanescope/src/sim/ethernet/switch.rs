@@ -610,6 +610,11 @@ impl Switch {
         self.fifos.iter().flatten().map(|f| f.0)
     }
 
+    /// Those and their ways out, to be changed.
+    pub(super) fn fifos_mut(&mut self) -> impl Iterator<Item = &mut (u32, u32)> {
+        self.fifos.iter_mut().flatten()
+    }
+
     /// What it holds at a moment, and what it has done.
     pub(super) fn stored(&self, now: u64) -> Stored {
         let left: u64 = self.releases.iter().filter(|r| r.at <= now).map(|r| r.bytes()).sum();

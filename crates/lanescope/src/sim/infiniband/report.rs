@@ -9,6 +9,7 @@ use crate::sim::core::recorder::Trace;
 use crate::sim::core::subsystem::{OwnReport, Subsystem, Traffic, Window, WireName};
 use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::infiniband::{Fabric, binding, deadlock};
+use std::borrow::Cow;
 
 impl Subsystem for Fabric {
     fn technology(&self) -> Technology {
@@ -56,8 +57,8 @@ impl Subsystem for Fabric {
         self.runs.iter().map(|r| (r.fingerprint, r.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Cells {
-        &self.runs[group].latencies
+    fn latencies(&self, group: usize) -> Cow<'_, Cells> {
+        Cow::Borrowed(&self.runs[group].latencies)
     }
 
     fn open_window(&mut self, _now: u64) {

@@ -8,6 +8,7 @@ use crate::sim::core::recorder::Trace;
 use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Traffic, Window, WireName};
 use crate::sim::core::tally::{Cells, SECOND, Tally};
 use crate::sim::pci::{Bus, Fabric, FlowState, binding};
+use std::borrow::Cow;
 
 impl Subsystem for Fabric {
     fn technology(&self) -> Technology {
@@ -71,8 +72,8 @@ impl Subsystem for Fabric {
         self.net.flows.iter().map(|f| (f.fingerprint, f.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Cells {
-        &self.net.latencies[group]
+    fn latencies(&self, group: usize) -> Cow<'_, Cells> {
+        Cow::Borrowed(&self.net.latencies[group])
     }
 
     fn open_window(&mut self, _now: u64) {

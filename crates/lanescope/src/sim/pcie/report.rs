@@ -11,6 +11,7 @@ use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Switched, Traff
 use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::pcie::wire::Wire;
 use crate::sim::pcie::{Fabric, Part, binding, deadlock, wire_of};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 impl Subsystem for Fabric {
@@ -84,8 +85,8 @@ impl Subsystem for Fabric {
         self.net.flows.iter().map(|f| (f.fingerprint, f.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Cells {
-        &self.net.latencies[group]
+    fn latencies(&self, group: usize) -> Cow<'_, Cells> {
+        Cow::Borrowed(&self.net.latencies[group])
     }
 
     fn switched(&self, plan: &Plan, _now: u64) -> Vec<Switched> {

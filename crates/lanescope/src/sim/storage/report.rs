@@ -8,6 +8,7 @@ use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Traffic, Window
 use crate::sim::core::tally::{Cells, SECOND, Tally};
 use crate::sim::storage::count::{self, Counts};
 use crate::sim::storage::{Fabric, Link, STALL_TIMEOUT, Stages, Volume, binding};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Frames and bursts are counted one by one: payload of one, at most, that the end of a batch cuts off.
@@ -103,8 +104,8 @@ impl Subsystem for Fabric {
     }
 
     /// From the moment at which the program wanted them.
-    fn latencies(&self, group: usize) -> &Cells {
-        &self.whole[group]
+    fn latencies(&self, group: usize) -> Cow<'_, Cells> {
+        Cow::Borrowed(&self.whole[group])
     }
 
     /// Distributions, and what instruments count, are of I/Os that begin now or later.
