@@ -30,7 +30,7 @@ fn plan(k: u32, rate: u32, control: &str, length: &str) -> Plan {
 /// Seconds, threads, and what came out.
 fn measure(plan: &Plan, threads: usize) -> (f64, usize, String) {
     let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("a run");
-    run.threads(threads);
+    run.use_threads(threads);
     let begin = Instant::now();
     while run.advance(1 << 16) != Step::Done {}
     let time = begin.elapsed().as_secs_f64();

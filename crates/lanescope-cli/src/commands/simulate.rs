@@ -60,7 +60,7 @@ pub(crate) fn simulate(
     let link = a.pcap.as_ref().map(|_| capture::link(plan, a.pcap_link.as_deref())).transpose()?;
     let Some(mut run) = Run::new(plan, plan.limits.seed as u64, diagnostics) else { return Ok(None) };
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    run.threads(a.threads.map_or_else(cores, |n| n as usize));
+    run.use_threads(a.threads.map_or_else(cores, |n| n as usize));
     let mut series = None;
     if let (Some(file), Some(step)) = (&a.series, &a.step) {
         let step = Time::parse(step).ok().filter(|t| *t > Time::ZERO);
@@ -117,8 +117,8 @@ pub(crate) fn simulate(
     if a.threads.is_some_and(|n| n as usize > done.threads) {
         let used = if done.threads == 1 { "one thread".to_owned() } else { format!("{} threads", done.threads) };
         crate::output::say!(
-            "on {used}: a run is divided where Ethernet is followed packet by packet, by itself, without --series, \
-             --pcap and --trace, and each thread has enough to do at once"
+            "on {used}: only Ethernet is divided, packet by packet, without hosts, adapters and I/Os, without --series, \
+             --pcap and --trace, and where each thread has enough to do at once"
         );
     }
     Ok(Some(done))

@@ -18,6 +18,7 @@ fn wall() -> f64 {
 }
 
 /// Binds this process, and with it what it starts, to core 1. Says whether that worked.
+#[allow(dead_code, reason = "not every bench asks")]
 pub(crate) fn pin() -> bool {
     let me = std::process::id().to_string();
     let done = Command::new("taskset").args(["-p", "-c", "1", &me]).output();

@@ -196,13 +196,13 @@ impl Run {
 
     /// Lets it use so many threads: of Ethernet packet by packet, where there is enough to do at once. What comes out
     /// is the same with any number of them. What is sampled, captured or recorded on the way is on one.
-    pub fn threads(&mut self, threads: usize) {
+    pub fn use_threads(&mut self, threads: usize) {
         self.threads = threads;
     }
 
     /// The same after so many events, however little there is to do: for tests.
     #[doc(hidden)]
-    pub fn threads_after(&mut self, threads: usize, events: u64) {
+    pub fn use_threads_after(&mut self, threads: usize, events: u64) {
         (self.threads, self.divide_at, self.least_in_a_window) = (threads, events, 0.0);
     }
 
@@ -337,8 +337,11 @@ impl Run {
         }
         // Threads are begun anew for each piece, which takes as long as some thousand events.
         let budget = budget.saturating_mul(PIECES_AT_ONCE);
-        let pause = if next < end { parallel.run(end, budget) } else { Pause::Reached };
-        let (moment, events) = (parallel.past(), parallel.events());
+        let Some(pause) = (if next < end { parallel.run(end, budget) } else { Some(parallel.pause(end)) }) else {
+            self.unite();
+            return None;
+        };
+        let (moment, events) = (parallel.next(), parallel.events());
         if moment != self.still.0 {
             self.still = (moment, events);
         } else if events - self.still.1 > self.most_at_once {
@@ -372,6 +375,7 @@ impl Run {
             self.system.ethernet.spare_no_events(&mut self.agenda);
         }
         self.next_look = self.agenda.events().next_multiple_of(self.look_interval());
+        self.still = (self.agenda.past(), self.agenda.events());
     }
 
     /// What Ethernet only counts and has come before a moment. Whether more of it is on its way.
@@ -471,7 +475,7 @@ impl Run {
         if !self.is_done() {
             // To the moment that the furthest thread has come to.
             if let Some(parallel) = &mut self.system.parallel {
-                parallel.run(parallel.past() + 1, u64::MAX);
+                parallel.run(parallel.past().saturating_add(1), u64::MAX);
                 self.unite();
             }
             // Everything before the next moment has happened.

@@ -166,7 +166,7 @@ impl Network {
     }
 
     /// Payload that a frame of a stream may have.
-    fn path_mtu(&self, stream: &Stream) -> u64 {
+    pub(crate) fn path_mtu(&self, stream: &Stream) -> u64 {
         let room = stream.room;
         match stream.transport.typical {
             Transport::Frames => room,

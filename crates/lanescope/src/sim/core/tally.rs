@@ -60,9 +60,30 @@ impl Tally {
 
 impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Tally) {
-        let Tally { bytes, begun, begun_sum, done, done_sum, latency, firsts, first_latency, transit, .. } = other;
-        let Tally { sent, frames, frame_bytes, marked, notified, dropped, resent, discarded, .. } = other;
-        let Tally { lost, lost_sum, waiting, waiting_sum, .. } = other;
+        // None is forgotten: each has a name here.
+        let Tally {
+            bytes,
+            begun,
+            begun_sum,
+            done,
+            done_sum,
+            latency,
+            firsts,
+            first_latency,
+            transit,
+            sent,
+            frames,
+            frame_bytes,
+            marked,
+            notified,
+            dropped,
+            resent,
+            discarded,
+            lost,
+            lost_sum,
+            waiting,
+            waiting_sum,
+        } = other;
         for (sum, more) in [
             (&mut self.begun_sum, begun_sum),
             (&mut self.done_sum, done_sum),

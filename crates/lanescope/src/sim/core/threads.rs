@@ -6,16 +6,32 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Does something with each of several things at once, the first on this thread. The numbers count them.
-pub(in crate::sim) fn together<T: Send>(things: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
-    let Some((first, others)) = things.split_first_mut() else { return };
+/// Does something with each of several things at once, the first on this thread. The numbers count them. `false`, and
+/// nothing was done, where there cannot be so many threads.
+pub(in crate::sim) fn together<T: Send>(things: &mut [T], work: impl Fn(usize, &mut T) + Sync) -> bool {
+    let Some((first, others)) = things.split_first_mut() else { return true };
+    // Whoever is there waits until all are, or it is known that they will not be.
+    let (gate, all_there) = (Barrier::new(others.len() + 1), AtomicBool::new(true));
     std::thread::scope(|scope| {
+        let mut missing = 0;
         for (i, thing) in others.iter_mut().enumerate() {
-            let work = &work;
-            scope.spawn(move || work(i + 1, thing));
+            let (work, gate, all_there) = (&work, &gate, &all_there);
+            let waits = move || {
+                gate.meet();
+                if all_there.load(Ordering::Relaxed) {
+                    work(i + 1, thing);
+                }
+            };
+            missing += usize::from(std::thread::Builder::new().spawn_scoped(scope, waits).is_err());
         }
-        work(0, first);
-    });
+        all_there.store(missing == 0, Ordering::Relaxed);
+        (0..missing).for_each(|_| gate.stands_in());
+        gate.meet();
+        if missing == 0 {
+            work(0, first);
+        }
+        missing == 0
+    })
 }
 
 /// Turns of the wait before a core is offered to others.
@@ -30,6 +46,7 @@ struct Apart<T>(T);
 #[derive(Debug)]
 pub(in crate::sim) struct Barrier {
     threads: usize,
+    spins: u32,
     come: Apart<AtomicUsize>,
     /// How often all have met.
     met: Apart<AtomicUsize>,
@@ -39,7 +56,10 @@ pub(in crate::sim) struct Barrier {
 
 impl Barrier {
     pub(in crate::sim) fn new(threads: usize) -> Barrier {
-        Barrier { threads, come: Apart::default(), met: Apart::default(), broken: AtomicBool::new(false) }
+        // Of more threads than cores somebody waits for the core that another spins on.
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let spins = if threads > cores { 0 } else { SPINS };
+        Barrier { threads, spins, come: Apart::default(), met: Apart::default(), broken: AtomicBool::new(false) }
     }
 
     /// Waits for all. What each has stored before is seen by all behind it.
@@ -54,8 +74,13 @@ impl Barrier {
         while self.met.0.load(Ordering::Acquire) == met {
             assert!(!self.broken.load(Ordering::Relaxed), "another thread of this run has panicked");
             spins += 1;
-            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+            if spins < self.spins { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
+    }
+
+    /// Comes for one that does not, and waits for nobody. Somebody is still to come.
+    fn stands_in(&self) {
+        self.come.0.fetch_add(1, Ordering::AcqRel);
     }
 
     /// While it is kept, a panic of its thread lets those that wait for that go, with a panic of their own.
@@ -78,6 +103,26 @@ impl Drop for Member<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_is_worked_at_once() {
+        let (mut things, barrier) = ([0; 4], Barrier::new(4));
+        let all = together(&mut things, |i, thing| {
+            barrier.meet();
+            *thing = i;
+        });
+        assert!(all && things == [0, 1, 2, 3], "{things:?}");
+    }
+
+    #[test]
+    fn nobody_waits_for_threads_that_there_are_not() {
+        let gate = Barrier::new(3);
+        std::thread::scope(|scope| {
+            scope.spawn(|| gate.meet());
+            gate.stands_in();
+            gate.meet();
+        });
+    }
 
     #[test]
     fn nobody_is_a_round_ahead() {

@@ -9,7 +9,7 @@
 
 use crate::plan::{FlowGroup, Plan};
 use crate::result::{Note, SimulatedLink, SlotCounts};
-use crate::scenario::keys::{FlowControl, Technology};
+use crate::scenario::keys::Technology;
 use crate::sim::core::kernel::{Agenda, NEVER, Pause};
 use crate::sim::core::recorder::Trace;
 use crate::sim::core::subsystem::{OwnReport, Subsystem, Switched, Traffic, Window, WireName};
@@ -24,6 +24,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Events of one part in a window at most, so that a run whose time stands still can be ended.
 const MOST_AT_ONCE: u64 = 1 << 20;
+
+/// Wires, streams and queue pairs of all parts at most: about a gigabyte.
+const MOST_COPIES: usize = 1 << 21;
+/// Events of all parts in a window, about, at most.
+const MOST_IN_A_WINDOW: f64 = 65_536.0;
+
+/// A rate of events is one over so long at least, fs.
+const LEAST_PAST: u64 = 1_000_000;
 
 /// What one thread runs: in lines of the cache that no other writes to, nor fetches beside its own.
 #[derive(Clone, Debug)]
@@ -84,6 +92,7 @@ fn run(me: usize, part: &mut Part, between: &Between, exchange: &Exchange, until
         part.agenda.run(&mut part.fabric, end, MOST_AT_ONCE);
         let (mut earliest, other) = (part.agenda.peek(), 1 - side);
         let Net { leaving, wires, .. } = &mut part.fabric.net;
+        debug_assert!(leaving.iter().all(|frame| frame.at >= end), "a frame acts before its window has ended");
         earliest = leaving.iter().map(|frame| frame.at).fold(earliest, u64::min);
         for to in (0..n).filter(|to| *to != me) {
             let mut mail = lock(&exchange.mail[other][to * n + me]);
@@ -118,8 +127,8 @@ struct Between<'a> {
 }
 
 impl Parallel {
-    /// Divides a fabric among so many threads, each of which has at least so many events in a window as the fabric has
-    /// had them so far. `None` where there is too little to do.
+    /// Divides a fabric among at most so many threads, each with at least `least_events` events in a window and more
+    /// where there are more threads, at the rate of events so far. `None` where there is too little to do.
     pub(in crate::sim) fn divide(
         fabric: &Fabric,
         agenda: &Agenda,
@@ -132,17 +141,18 @@ impl Parallel {
             return None;
         }
         let frames: Vec<u64> = net.wires.iter().map(|w| w.frames + w.counts.controls).collect();
-        let mut parts = threads;
-        let (owner, lookahead) = loop {
-            let owner = divide(&net.network, &frames, parts)?;
-            let tells_neighbours = net.network.flow_control() != FlowControl::None;
-            let lookahead = lookahead(&net.wires, &owner, tells_neighbours);
-            let in_a_window = agenda.events() as f64 / agenda.past().max(1) as f64 * lookahead as f64;
-            if in_a_window >= least_events * parts as f64 {
-                break (owner, lookahead);
-            }
-            parts -= 1;
+        // Each part has a copy of what does not depend on its nodes.
+        let copied = net.wires.len() + net.streams.len() + net.pairs.len();
+        let longest = lookahead(&net.network, &net.wires);
+        let per_fs = agenda.events() as f64 / agenda.past().max(longest.min(LEAST_PAST)) as f64;
+        // A shorter window is right, too: none is so long that a run cannot be stopped.
+        let lookahead = longest.min((MOST_IN_A_WINDOW / per_fs) as u64).max(1);
+        let enough = |parts: &usize| {
+            let each = least_events * (1.0 + *parts as f64 / 4.0);
+            per_fs * lookahead as f64 >= each * *parts as f64
         };
+        let parts = (2..=threads.min(MOST_COPIES / copied.max(1))).rev().find(enough)?;
+        let owner = divide(&net.network, &frames, parts)?;
         let used = owner.iter().max().map_or(0, |last| last + 1);
         let part = |which| {
             let (fabric, agenda) = fabric.part(agenda, &owner, which);
@@ -162,12 +172,18 @@ impl Parallel {
         self.parts.len()
     }
 
-    /// Goes on for about so many events, or until a moment; everything before it has happened then.
-    pub(in crate::sim) fn run(&mut self, until: u64, budget: u64) -> Pause {
+    /// Goes on for about so many events, or until a moment; everything before it has happened then. `None`, and nothing
+    /// has happened, where there cannot be so many threads.
+    pub(in crate::sim) fn run(&mut self, until: u64, budget: u64) -> Option<Pause> {
         let most = self.events().saturating_add(budget);
         let exchange = Exchange::new(&mut self.parts);
         let between = Between { owner: &self.owner, lookahead: self.lookahead };
-        together(&mut self.parts, |i, part| run(i, part, &between, &exchange, until, most));
+        let all = together(&mut self.parts, |i, part| run(i, part, &between, &exchange, until, most));
+        all.then(|| self.pause(until))
+    }
+
+    /// How it stands, of what is to happen before a moment.
+    pub(in crate::sim) fn pause(&mut self, until: u64) -> Pause {
         match self.next() {
             NEVER => Pause::Silent,
             next if next >= until => Pause::Reached,

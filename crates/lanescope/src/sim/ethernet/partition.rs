@@ -4,8 +4,9 @@
 //! is divided level by level, each evenly. Stations go with their switch, so that a part may count what comes to a
 //! station without an event.
 
-use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId, Stream};
 use crate::protocol::ethernet::{HEADER, PREAMBLE, frame};
+use crate::scenario::keys::FlowControl;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::ethernet::frames::{Arena, List};
 use crate::sim::ethernet::{Fabric, NONE, Net, Reach, Wire};
@@ -16,7 +17,8 @@ use std::collections::BinaryHeap;
 /// those that each wire has carried: what a node sends is its work, what two nodes exchange ties them together.
 pub(super) fn divide(network: &Network, frames: &[u64], parts: usize) -> Option<Vec<u32>> {
     let graph = Graph::new(network, frames);
-    if parts < 2 || graph.switches.iter().filter(|n| graph.level[**n] == 0).count() < 2 {
+    let parts = parts.min(graph.switches.iter().filter(|n| graph.level[**n] == 0).count());
+    if parts < 2 {
         return None;
     }
     let mut owner = vec![NONE; network.nodes.len()];
@@ -26,7 +28,18 @@ pub(super) fn divide(network: &Network, frames: &[u64], parts: usize) -> Option<
         let of = graph.neighbours(n).map(|(_, to)| to).find(|to| graph.level[*to] != NONE);
         owner[n] = of.map_or(0, |to| owner[to]);
     }
-    (0..parts as u32).all(|part| owner.contains(&part)).then_some(owner)
+    // Parts that got nothing are none.
+    let mut number = vec![NONE; parts];
+    let mut used = 0;
+    for part in &mut owner {
+        let number = &mut number[*part as usize];
+        if *number == NONE {
+            *number = used;
+            used += 1;
+        }
+        *part = *number;
+    }
+    (used > 1).then_some(owner)
 }
 
 /// Switches, their work, and what ties them together.
@@ -105,7 +118,7 @@ impl Graph<'_> {
                 if self.level[n] == 0 {
                     // The last takes all that is left; others stop where one more would take them further from their
                     // share.
-                    if part + 1 < parts as u32 && mine > 0 && mine + self.work[n] / 2 > goal {
+                    if part + 1 < parts as u32 && mine > 0 && 2 * mine + self.work[n] > 2 * goal {
                         break;
                     }
                     owner[n] = part;
@@ -150,20 +163,37 @@ impl Graph<'_> {
     }
 }
 
-/// The shortest time from an event in one part to the first that it can cause in another, fs: a control frame or as
-/// much of a data frame as its receiver waits for, on the fastest of the wires between.
-pub(super) fn lookahead(wires: &[Wire], owner: &[u32], tells_neighbours: bool) -> u64 {
-    let between = wires.iter().filter(|w| owner[w.from as usize] != owner[w.to as usize]);
+/// The shortest time from an event in one part to the first that it can cause in another, fs, if any wires between
+/// switches lie between them: a control frame or as much of a data frame as its receiver waits for.
+pub(super) fn lookahead(network: &Network, wires: &[Wire]) -> u64 {
+    let smallest = smallest_frame(network);
     let shortest = |w: &Wire| {
-        let whole = (PREAMBLE + frame(0)) * w.byte;
         let acts = match w.reach {
-            Reach::Whole(latency) => whole + latency,
+            Reach::Whole(latency) => (PREAMBLE + smallest) * w.byte + latency,
             Reach::Header(latency) => (PREAMBLE + HEADER) * w.byte + latency,
-            Reach::Counted => whole,
+            Reach::Counted => return NEVER,
         };
-        w.delay + if tells_neighbours { acts.min(whole) } else { acts }
+        // What a neighbour must know acts without the latency of a switch.
+        let told = (PREAMBLE + frame(0)) * w.byte;
+        w.delay + if network.flow_control() == FlowControl::None { acts } else { acts.min(told) }
     };
-    between.map(shortest).min().unwrap_or(NEVER)
+    let is_switch = |node: u32| network.station(NodeId(node)).is_none();
+    wires.iter().filter(|w| is_switch(w.from) && is_switch(w.to)).map(shortest).min().unwrap_or(NEVER)
+}
+
+/// Bytes of the smallest frame that there may be.
+fn smallest_frame(network: &Network) -> u64 {
+    // Messages of one size, cut as the simulation cuts them, and nothing that answers them.
+    let known = |s: &Stream| {
+        let as_cut = network.payload(s) == network.path_mtu(s);
+        s.sizes.is_none() && s.trace.is_none() && !s.is_roce() && as_cut
+    };
+    let silent = network.flow_control() == FlowControl::None && !network.slows_down();
+    if !silent || !network.streams.iter().all(known) {
+        return frame(0);
+    }
+    let cut = network.streams.iter().flat_map(|s| network.cut(s, s.size.typical.0));
+    cut.map(|(_, _, bytes)| bytes).min().unwrap_or(frame(0))
 }
 
 /// Copies a list's frames from one arena to another.
@@ -182,8 +212,8 @@ impl Wire {
     }
 }
 
-/// Takes the frames that a node of a fabric has into another arena: of a switch, of a station.
-fn take_in(fabric: &mut Fabric, which: Place, from: &Arena) {
+/// Copies the frames that a node of a fabric has from another arena into its own.
+fn rehouse_node(fabric: &mut Fabric, which: Place, from: &Arena) {
     let to = &mut fabric.net.frames;
     match which {
         Place::Switch(n) => {
@@ -258,7 +288,7 @@ impl Fabric {
         for place in self.places() {
             let mine = self.owner_of(place, owner) == part;
             if mine {
-                take_in(&mut made, place, from);
+                rehouse_node(&mut made, place, from);
             }
             match place {
                 Place::Switch(n) if mine => moment(self.switches[n].timer, &mut own),
@@ -302,7 +332,7 @@ impl Fabric {
                 }
                 Place::Station(n) => made.stations[n] = of.stations[n].clone(),
             }
-            take_in(&mut made, place, &of.net.frames);
+            rehouse_node(&mut made, place, &of.net.frames);
         }
         for (pair, at) in made.receivers() {
             let of = &parts[owner[at] as usize].net;
@@ -344,6 +374,13 @@ mod tests {
             if network.station(from).is_some() {
                 assert_eq!(owner[from.0 as usize], owner[to.0 as usize]);
             }
+        }
+        // As many parts as switches with stations, which have much or little to do; and more.
+        for parts in [8, 256] {
+            let frames: Vec<u64> = (0..2 * network.links.len() as u64).map(|on| 1 + on * on % 1000).collect();
+            let owner = divide(&network, &frames, parts).expect("several parts");
+            let used = owner.iter().max().map_or(0, |last| last + 1);
+            assert!((2..=8).contains(&used) && (0..used).all(|part| owner.contains(&part)), "{owner:?}");
         }
         // Four: each has something.
         let owner = divide(&network, &vec![1; 2 * network.links.len()], 4).expect("four parts");

@@ -7,6 +7,8 @@ use crate::common::{plan, planned};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
+use lanescope::scenario::tree::Author;
+use lanescope::scenario::{Included, Resolver};
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -16,7 +18,7 @@ use std::cell::Cell;
 /// Runs a plan on so many threads, divided after so many events, a piece at a time.
 fn divided(plan: &Plan, threads: usize, after: u64, piece: u64) -> Simulation {
     let mut run = Run::new(plan, plan.limits.seed as u64, &mut Diagnostics::default()).expect("it can be simulated");
-    run.threads_after(threads, after);
+    run.use_threads_after(threads, after);
     let mut before = 0;
     while run.advance(piece) != Step::Done {
         assert!(run.events() >= before, "events are taken back");
@@ -46,7 +48,7 @@ fn random_networks_are_the_same_on_any_number_of_threads() {
         let text = grow(&bytes);
         // Some run until their means are tight, some behind a warm-up, some to their cap.
         let text = match window {
-            0 => text.replace("for = \"150 us\"\nwarmup = \"0 s\"", "until = \"±5 %\""),
+            0 => text.replace("for = \"150 us\"\nwarmup = \"0 s\"", "until = \"±5 %\"\nmax_time = \"500 us\""),
             1 => text.replace("warmup = \"0 s\"", "warmup = \"40 us\""),
             _ => text,
         };
@@ -109,13 +111,46 @@ fn queue_pairs_reach_across_threads() {
     }
 }
 
+/// Every reference is this text.
+struct Text(String);
+
+impl Resolver for Text {
+    fn resolve(&self, reference: &str, _from: &str) -> Result<Included, String> {
+        Ok(Included { name: reference.to_owned(), text: self.0.clone(), author: Author::User })
+    }
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Loads that end: the run ends with the last frame, on any number of threads, though that has no event where it is
+/// only counted.
+#[test]
+fn a_run_whose_load_ends_is_silent() {
+    let text = "[parts.host]\nis = \"station\"\n[parts.switch]\nis = \"ethernet-switch\"\n[links.net]\n\
+        fat_tree = { k = 4 }\nethernet = \"10 Gb/s\"\ndelay = \"30 us\"\n[flows.f]\nfrom = \"host.0\"\n\
+        to = \"host.*\"\npattern = \"random\"\ndo = \"send\"\nsize = \"1 B\"\nload = { trace = \"./frames.csv\" }\n\
+        [run]\nfor = \"10 ms\"\nwarmup = \"0 s\"\n";
+    let mut list = "time, destination, size\n".to_owned();
+    for n in 0..400 {
+        list += &format!("{} ns, host.{}, {} B\n", n * 700, 1 + n * n % 15, 1 + n * 37 % 4000);
+    }
+    let included = Included { name: "test".into(), text: text.into(), author: Author::User };
+    let mut d = Diagnostics::default();
+    let plan = lanescope::plan(&mut d, included, &[], &Text(list)).unwrap_or_else(|| panic!("{d}"));
+    for (threads, after, piece) in [(2, 0, u64::MAX), (2, 1500, 100), (3, 3000, 1000)] {
+        let (used, one) = same(&plan, threads, after, piece);
+        assert!(used > 1 && one.ending == Ending::Silent, "{used}: {:?}", one.ending);
+    }
+}
+
 /// A run that is looked at on its way, and one that is stopped, tell what one thread would.
 #[test]
 fn what_is_seen_on_the_way_is_the_same() {
     let plan = roce("flow_control = \"none\"\nmemory = \"100 KiB\"", "");
     let until = |threads: usize| {
         let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("a run");
-        run.threads_after(threads, 1000);
+        run.use_threads_after(threads, 1000);
         while run.time() < 100e-6 {
             assert_eq!(run.advance(5000), Step::More);
         }
@@ -127,13 +162,14 @@ fn what_is_seen_on_the_way_is_the_same() {
     run.stop();
     let stopped = run.snapshot();
     assert_eq!(stopped.ending, Ending::Stopped);
-    for link in &stopped.links {
-        let whole = (link.coded / 8.0 * stopped.window).round() as u64;
-        // A frame that the end cuts counts whole.
-        assert!(link.slots.total().abs_diff(whole) <= 4300, "{} to {}: {:?}", link.name, link.to, link.slots);
-    }
-    let flow = &stopped.flows[0];
-    assert!(flow.in_flight >= 0.0 && flow.frames.expect("frames").sent >= flow.operations, "{flow:?}");
+    // As long on one thread.
+    let mut as_long = plan.clone();
+    let fs = |seconds: f64| lanescope::units::Time::from_fs((seconds * 1e15).round() as u64);
+    (as_long.limits.length, as_long.limits.warmup) = (Some(fs(stopped.window)), Some(fs(stopped.warmup)));
+    let one = simulate_by(&as_long, 1, u64::MAX);
+    assert_eq!((&stopped.fingerprint, stopped.packets), (&one.fingerprint, one.packets));
+    assert!(stopped.links.iter().zip(&one.links).all(|(a, b)| a.slots == b.slots));
+    assert_eq!(stopped.flows[0].in_flight, one.flows[0].in_flight);
     // A time series is on one thread, from where it is asked for on.
     let (_, mut run) = until(3);
     run.sample_every(lanescope::units::Time::from_fs(10_000_000_000));
