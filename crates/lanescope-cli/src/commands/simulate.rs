@@ -117,8 +117,8 @@ pub(crate) fn simulate(
     if a.threads.is_some_and(|n| n as usize > done.threads) {
         let used = if done.threads == 1 { "one thread".to_owned() } else { format!("{} threads", done.threads) };
         crate::output::say!(
-            "on {used}: only Ethernet is divided, packet by packet, without hosts, adapters and I/Os, without --series, \
-             --pcap and --trace, and where each thread has enough to do at once"
+            "on {used}: only Ethernet is divided, packet by packet, without hosts, adapters and I/Os, without \
+             --series, --pcap and --trace, and where each thread has enough to do at once"
         );
     }
     Ok(Some(done))
