@@ -166,7 +166,7 @@ struct Simulate {
     #[arg(long, value_name = "LEVEL", value_parser = ["packet", "flow"])]
     level: Option<String>,
     /// Threads for one run, of Ethernet packet by packet where there is enough to do at once: what comes out is the
-    /// same with any number of them. Default: one for each core
+    /// same with any number of them. Threads that wait for one another lose where cores do other work, too. Default: 1
     #[arg(
         long, value_name = "N", conflicts_with_all = ["seeds", "vary"],
         value_parser = clap::value_parser!(u32).range(1..=256)

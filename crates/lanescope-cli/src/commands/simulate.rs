@@ -59,8 +59,7 @@ pub(crate) fn simulate(
     }
     let link = a.pcap.as_ref().map(|_| capture::link(plan, a.pcap_link.as_deref())).transpose()?;
     let Some(mut run) = Run::new(plan, plan.limits.seed as u64, diagnostics) else { return Ok(None) };
-    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    run.use_threads(a.threads.map_or_else(cores, |n| n as usize));
+    run.use_threads(a.threads.map_or(1, |n| n as usize));
     let mut series = None;
     if let (Some(file), Some(step)) = (&a.series, &a.step) {
         let step = Time::parse(step).ok().filter(|t| *t > Time::ZERO);
