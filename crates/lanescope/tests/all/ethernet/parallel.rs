@@ -53,7 +53,7 @@ fn random_networks_are_the_same_on_any_number_of_threads() {
             _ => text,
         };
         let text =
-            text.replace("max_packets = 60000", if window == 2 { "max_packets = 4000" } else { "max_packets = 20000" });
+            text.replace("max_packets = 60000", if window == 2 { "max_packets = 3000" } else { "max_packets = 9000" });
         let mut sets = Vec::new();
         if let Some(ecmp) = ["packet", "flowlet", "adaptive"].get(ecmp) {
             let tables = if text.contains("leaf_spine") { &["leaf", "spine"][..] } else { &["switch"] };
