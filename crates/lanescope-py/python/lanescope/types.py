@@ -1358,7 +1358,8 @@ class Simulation(Node):
 
     @property
     def threads(self) -> int | None:
-        """Threads that it ran on, at most at once; the outcome is the same with any number of them."""
+        """Threads that it ran on, at most at once; left out where it is one. The outcome is the same with any number.
+        """
         return cast("int | None", self._raw.get("threads"))
 
     @property

@@ -319,7 +319,7 @@ pub struct Simulation {
     pub flow_level: bool,
     /// Events of the kernel, from the beginning.
     pub events: u64,
-    /// Threads that it ran on, at most at once; the outcome is the same with any number of them.
+    /// Threads that it ran on, at most at once; left out where it is one. The outcome is the same with any number.
     #[serde(default = "one_thread", skip_serializing_if = "is_one")]
     pub threads: usize,
     /// Intervals of the means asked for, as a share; `None` when the length was asked for.

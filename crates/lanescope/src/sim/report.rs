@@ -8,6 +8,7 @@ use crate::scenario::keys::SimulationLevel;
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, OwnReport, Traffic, Window, WireName};
 use crate::sim::core::tally::{SECOND, Tally, longest, quantile};
+use crate::sim::ethernet::Fabric;
 use crate::sim::run::{FAR_BEHIND, Phase, Run};
 use serde::Serialize;
 
@@ -78,11 +79,10 @@ impl Run {
     }
 
     /// [`Sample::limits`].
-    fn limits(&self) -> Vec<f64> {
-        let (ethernet, infiniband) = (self.system.fabric(), &self.system.infiniband);
+    fn limits(&self, ethernet: &Fabric) -> Vec<f64> {
         let mut all = ethernet.limits(self.plan.cluster.jobs.len(), self.now);
         let of = |pair: Option<u32>| pair.and_then(|p| ethernet.limit(p, self.now)).unwrap_or(f64::NAN);
-        all.extend(infiniband.shown_pairs().map(of));
+        all.extend(self.system.infiniband.shown_pairs().map(of));
         all
     }
 
@@ -297,7 +297,7 @@ impl Run {
     /// The values of a time series at the present moment; everything before has happened.
     pub fn sample(&self) -> Sample {
         let (held, credits) = (self.system.held(), self.system.credits());
-        let tallies = self.tallies();
+        let (tallies, ethernet) = (self.tallies(), self.system.fabric());
         Sample {
             time: self.time(),
             delivered: tallies.iter().map(|t| t.bytes).collect(),
@@ -308,9 +308,9 @@ impl Run {
             queued: held.iter().map(|h| h.0).collect(),
             queued_bytes: held.iter().map(|h| h.1).collect(),
             credits,
-            limits: self.limits(),
-            memory: self.system.fabric().stored(self.now).iter().map(|s| s.now).collect(),
-            paused: self.system.fabric().paused(self.now),
+            limits: self.limits(&ethernet),
+            memory: ethernet.stored(self.now).iter().map(|s| s.now).collect(),
+            paused: ethernet.paused(self.now),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::sim::System;
 use crate::sim::check::check;
 use crate::sim::core::kernel::{self, Agenda, Pause};
 use crate::sim::core::stats;
-use crate::sim::core::subsystem::Batch;
+use crate::sim::core::subsystem::{Batch, Subsystem};
 use crate::sim::core::tally::Tally;
 use crate::sim::ethernet::Parallel;
 use crate::sim::trace;
@@ -319,7 +319,6 @@ impl Run {
 
     /// Lets happen what lies before a moment, or about so many events. None where that is to be begun anew.
     fn go_on(&mut self, until: u64, budget: u64) -> Option<Pause> {
-        let packets = self.packets();
         let Some(parallel) = &mut self.system.parallel else {
             // Looks are at the same events however a run is cut in pieces.
             let budget = budget.min(self.next_look - self.agenda.events());
@@ -327,7 +326,7 @@ impl Run {
         };
         let (next, mut end) = (parallel.next(), until);
         // A look by the number of events ends a run that has had its packets: where it may, events are in one row.
-        let room = self.plan.limits.max_packets.saturating_sub(packets);
+        let room = self.plan.limits.max_packets.saturating_sub(parallel.packets());
         while next < end && self.system.ethernet.most_packets(end - next) >= room {
             if end - next < parallel.least_span() {
                 self.unite();
@@ -473,10 +472,11 @@ impl Run {
     /// Ends a run before its time; what there is counts.
     pub fn stop(&mut self) {
         if !self.is_done() {
-            // To the moment that the furthest thread has come to.
-            if let Some(parallel) = &mut self.system.parallel {
-                parallel.run(parallel.past().saturating_add(1), u64::MAX);
+            if self.system.parallel.is_some() {
+                // The others go on to where the furthest thread has come to.
+                let furthest = self.last_event();
                 self.unite();
+                self.agenda.run(&mut self.system, furthest.saturating_add(1), u64::MAX);
             }
             // Everything before the next moment has happened.
             self.now = self.now.max(self.agenda.next().min(self.last));

@@ -84,35 +84,27 @@ impl std::ops::AddAssign for Tally {
             waiting,
             waiting_sum,
         } = other;
-        for (sum, more) in [
-            (&mut self.begun_sum, begun_sum),
-            (&mut self.done_sum, done_sum),
-            (&mut self.latency, latency),
-            (&mut self.first_latency, first_latency),
-            (&mut self.transit, transit),
-            (&mut self.lost_sum, lost_sum),
-            (&mut self.waiting_sum, waiting_sum),
-        ] {
-            *sum += more;
-        }
-        for (sum, more) in [
-            (&mut self.bytes, bytes),
-            (&mut self.begun, begun),
-            (&mut self.done, done),
-            (&mut self.firsts, firsts),
-            (&mut self.sent, sent),
-            (&mut self.frames, frames),
-            (&mut self.frame_bytes, frame_bytes),
-            (&mut self.marked, marked),
-            (&mut self.notified, notified),
-            (&mut self.dropped, dropped),
-            (&mut self.resent, resent),
-            (&mut self.discarded, discarded),
-            (&mut self.lost, lost),
-            (&mut self.waiting, waiting),
-        ] {
-            *sum += more;
-        }
+        self.bytes += bytes;
+        self.begun += begun;
+        self.begun_sum += begun_sum;
+        self.done += done;
+        self.done_sum += done_sum;
+        self.latency += latency;
+        self.firsts += firsts;
+        self.first_latency += first_latency;
+        self.transit += transit;
+        self.sent += sent;
+        self.frames += frames;
+        self.frame_bytes += frame_bytes;
+        self.marked += marked;
+        self.notified += notified;
+        self.dropped += dropped;
+        self.resent += resent;
+        self.discarded += discarded;
+        self.lost += lost;
+        self.lost_sum += lost_sum;
+        self.waiting += waiting;
+        self.waiting_sum += waiting_sum;
     }
 }
 

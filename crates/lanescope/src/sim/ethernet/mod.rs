@@ -692,11 +692,11 @@ impl Fabric {
 
     /// Whether there are more frames and messages than a run may hold.
     pub(super) fn is_full(&self) -> bool {
-        self.held() > MOST_FRAMES
+        self.frames_and_messages() > MOST_FRAMES
     }
 
-    /// Frames and messages that it holds.
-    fn held(&self) -> usize {
+    /// How many it holds.
+    fn frames_and_messages(&self) -> usize {
         let waiting: usize = self.stations.iter().map(|s| s.messages).sum();
         self.net.frames.used() + waiting + self.net.kept as usize
     }

@@ -208,7 +208,7 @@ impl Parallel {
 
     /// Whether there are more frames and messages than a run may hold.
     pub(in crate::sim) fn is_full(&self) -> bool {
-        self.parts.iter().map(|part| part.fabric.held()).sum::<usize>() > MOST_FRAMES
+        self.parts.iter().map(|part| part.fabric.frames_and_messages()).sum::<usize>() > MOST_FRAMES
     }
 
     /// Counts what has come before a moment without an event. Whether something of that kind is still on its way.
@@ -268,7 +268,7 @@ impl Subsystem for Parallel {
     }
 
     fn held(&self) -> Vec<(usize, u64)> {
-        Subsystem::held(&self.whole())
+        self.whole().held()
     }
 
     fn packets(&self) -> u64 {

@@ -23,7 +23,21 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::protocol::ethernet::wire;
 use lanescope::result::{Crossed, SimulatedFrames, Simulation};
+use lanescope::scenario::tree::Author;
+use lanescope::scenario::{Included, Resolver};
 use lanescope::sim::{Run, Step};
+
+/// Every reference is this text.
+struct Text<'a>(&'a str);
+
+impl Resolver for Text<'_> {
+    fn resolve(&self, reference: &str, _from: &str) -> Result<Included, String> {
+        Ok(Included { name: reference.to_owned(), text: self.0.to_owned(), author: Author::User })
+    }
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run keeps.
 fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {

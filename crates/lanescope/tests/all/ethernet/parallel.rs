@@ -1,14 +1,14 @@
 //! One run on several threads: what comes out is what one thread gives, to the last bit.
 
-use super::simulate_by;
+use super::{Text, simulate_by};
 use crate::common::choices::{of_fifty, runner};
 use crate::common::grow::ethernet::grow;
 use crate::common::{plan, planned};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
+use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
-use lanescope::scenario::{Included, Resolver};
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -111,18 +111,6 @@ fn queue_pairs_reach_across_threads() {
     }
 }
 
-/// Every reference is this text.
-struct Text(String);
-
-impl Resolver for Text {
-    fn resolve(&self, reference: &str, _from: &str) -> Result<Included, String> {
-        Ok(Included { name: reference.to_owned(), text: self.0.clone(), author: Author::User })
-    }
-    fn names(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
 /// Loads that end: the run ends with the last frame, on any number of threads, though that has no event where it is
 /// only counted.
 #[test]
@@ -137,7 +125,7 @@ fn a_run_whose_load_ends_is_silent() {
     }
     let included = Included { name: "test".into(), text: text.into(), author: Author::User };
     let mut d = Diagnostics::default();
-    let plan = lanescope::plan(&mut d, included, &[], &Text(list)).unwrap_or_else(|| panic!("{d}"));
+    let plan = lanescope::plan(&mut d, included, &[], &Text(&list)).unwrap_or_else(|| panic!("{d}"));
     for (threads, after, piece) in [(2, 0, u64::MAX), (2, 1500, 100), (3, 3000, 1000)] {
         let (used, one) = same(&plan, threads, after, piece);
         assert!(used > 1 && one.ending == Ending::Silent, "{used}: {:?}", one.ending);

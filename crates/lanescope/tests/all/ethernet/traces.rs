@@ -1,25 +1,13 @@
 //! Loads that a text says, message by message.
 
 use super::by_hand::{BYTE, NS};
-use super::{check, frames};
+use super::{Text, check, frames};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Crossed, Crossing, Ending, Simulation};
+use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
-use lanescope::scenario::{Included, Resolver};
 use lanescope::sim::{Run, Step};
-
-/// Every reference is this text.
-struct Text(&'static str);
-
-impl Resolver for Text {
-    fn resolve(&self, reference: &str, _from: &str) -> Result<Included, String> {
-        Ok(Included { name: reference.to_owned(), text: self.0.to_owned(), author: Author::User })
-    }
-    fn names(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
 
 const SCENARIO: &str = r#"
 [parts.host]
