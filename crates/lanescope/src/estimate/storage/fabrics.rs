@@ -15,6 +15,7 @@ use crate::estimate::ethernet::crossing;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash::Station;
 use crate::estimate::storage::nvme::{self, Drive};
+use crate::estimate::storage::train::{Room, Sent, Stage, Ways};
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
 use crate::plan::infiniband::{Adapter, QueueFlows, blocks};
@@ -22,16 +23,13 @@ use crate::plan::storage::{IoFlow, Remote};
 use crate::plan::{Dma, FlowId, Plan};
 use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::protocol::infiniband::{
-    self, Carrier, FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, ROCE, START, Service, buffer_blocks,
-    paced_by_credit,
+    self, Carrier, FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, ROCE, START, Service, blocks_told,
+    buffer_blocks, paced_by_credit,
 };
 use crate::protocol::nvme::{COMMAND_CAPSULE, RESPONSE_CAPSULE};
 use crate::result::LinkReport;
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
-
-/// Packets of a message that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
-const FOLLOWED: u64 = 64;
 
 /// One of a command's messages.
 #[derive(Clone, Copy, Debug)]
@@ -264,62 +262,6 @@ fn wires(plan: &Plan, corner: Corner, remote: &Remote, read: bool, bytes: u64) -
     parts.into_iter().map(|((wire, way), part)| (wire, ways[way].map(|n| n * part))).collect()
 }
 
-/// A stage with a packet.
-#[derive(Clone, Copy)]
-struct Stage {
-    /// For how long it takes no other like it.
-    takes: f64,
-    /// When the packet is through.
-    through: f64,
-    /// Blocks of credit that are left beside as many packets like this one as fit: the next, if it needs no more, may
-    /// begin after `size`.
-    room: u64,
-    /// How long the packet is on the wire.
-    size: f64,
-}
-
-impl Stage {
-    fn new(takes: f64, through: f64) -> Stage {
-        Stage { takes, through, room: 0, size: takes }
-    }
-}
-
-/// Stages that packets of messages go through in order.
-struct Train {
-    free: Vec<f64>,
-    out: f64,
-}
-
-impl Train {
-    /// A packet that may begin at a moment.
-    fn packet(&mut self, ready: f64, stages: &[Stage]) {
-        let mut at = ready;
-        self.free.resize(stages.len(), 0.0);
-        for (free, stage) in self.free.iter_mut().zip(stages) {
-            let begins = at.max(*free);
-            *free = begins + stage.takes;
-            at = begins + stage.through;
-        }
-        self.out = at;
-    }
-
-    /// So many packets like the one before.
-    fn skip(&mut self, packets: u64, stages: &[Stage]) {
-        let mut slowest = 0.0_f64;
-        for (free, stage) in self.free.iter_mut().zip(stages) {
-            slowest = slowest.max(stage.takes);
-            *free += packets as f64 * slowest;
-        }
-    }
-
-    /// The next packet needs so many blocks: where they are left, it does not wait for credit.
-    fn followed(&mut self, blocks: u64, stages: &[Stage]) {
-        for (free, stage) in self.free.iter_mut().zip(stages).filter(|(_, s)| blocks <= s.room) {
-            *free -= stage.takes - stage.size;
-        }
-    }
-}
-
 impl One<'_> {
     /// An adapter's work request, from the processor's write until it may send, seconds.
     fn requested(&self, side: &Side, m: &Message) -> f64 {
@@ -336,21 +278,26 @@ impl One<'_> {
         let payload = packet.payload;
         let (c, cluster) = (self.corner, &self.plan.cluster);
         let (from, to) = (&sides[m.from], &sides[1 - m.from]);
+        let engine = |side: &Side| side.adapter.keys.packet_time.at(c).seconds();
         let mut all = Vec::with_capacity(8);
         all.push(match payload > 0 && !from.inline(c, m) {
             true => {
                 let flow = from.reads(m);
                 let alone = self.read_of(flow, payload);
                 // As many packets as are read ahead, at least one, cover the way there and back, or do not.
-                let window = (from.adapter.keys.read_ahead.at(c).0 / payload).max(1);
-                let engine = from.adapter.keys.packet_time.at(c).seconds();
-                let ahead = (alone + engine) / window as f64;
-                let takes = self.behind(flow, payload).max(if self.ends == Ends::Least { 0.0 } else { ahead });
-                Stage::new(takes, alone)
+                let whole = from.adapter.keys.read_ahead.at(c).0.max(1);
+                let ahead = (alone + engine(from)) / (whole / payload).max(1) as f64;
+                let busy = self.behind(flow, payload);
+                // They are read ahead until they are on the wire, of Ethernet until its port has taken them.
+                let (until, after) = if remote.stations(cluster).is_some() { (1, engine(from)) } else { (2, 0.0) };
+                let room = Room { whole, needs: payload, told: 1, back: 0.0, until, after };
+                match self.ends {
+                    Ends::Least => Stage::new(busy, alone),
+                    _ => Stage { paced: busy.max(ahead), room: Some(room), ..Stage::new(busy, alone) },
+                }
             }
             false => Stage::new(0.0, 0.0),
         });
-        let engine = |side: &Side| side.adapter.keys.packet_time.at(c).seconds();
         all.push(Stage::new(engine(from), engine(from)));
         let land = engine(to) + to.adapter.keys.receive_latency.at(c).seconds();
         let flow = to.writes(m);
@@ -387,47 +334,44 @@ impl One<'_> {
             let through = size - lead + delay + latency;
             // The credit of the buffer at its end is a window: a place is free when its packet has left it.
             let buffer = switch.map_or(to.adapter.keys.receive_buffer.at(c).0, |k| k.buffer.at(c).0);
+            let back = FLOW_CONTROL_WIRE as f64 * byte(wire) + delay;
             let left = match next {
                 Some(next) => through + size * next,
                 None => size + delay + land + placed.through,
             };
-            let until_known = left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay;
+            let until_known = left + back;
             let (whole, largest) = (buffer_blocks(buffer), blocks(remote.mtu.bytes()));
-            let needs = blocks(payload);
-            let takes = match self.ends {
-                Ends::Least => size,
-                _ => paced_by_credit(whole, largest, needs, size, until_known),
+            let needs = packet.blocks(INFINIBAND);
+            // A place is free when its packet has gone out on the next wire, or is in memory: two stages behind a wire.
+            let (until, after) = match next {
+                Some(next) => (all.len() + 1, size * next),
+                None => (all.len() + 2, placed.through),
             };
-            all.push(Stage { takes, through, room: if whole < needs { 0 } else { whole % needs }, size });
+            let room = Room { whole, needs, told: blocks_told(whole, largest), back, until, after };
+            let stage = Stage::new(size, through);
+            all.push(match self.ends {
+                Ends::Least => stage,
+                _ => Stage {
+                    paced: paced_by_credit(whole, largest, needs, size, until_known),
+                    room: Some(room),
+                    ..stage
+                },
+            });
         }
         all.push(Stage::new(engine(to), land));
         all.push(placed);
         all
     }
 
-    /// Messages behind one another from one side, each from a moment on: when the bytes of the last are in the other's
-    /// memory.
-    fn carried(&self, remote: &Remote, sides: &[Side; 2], all: &[(f64, Message)]) -> f64 {
-        let mut train = Train { free: Vec::new(), out: 0.0 };
-        let kinds = all.iter().flat_map(|(ready, m)| m.sent.kinds().map(move |(n, packet)| (*ready, m, n, packet)));
-        let mut kinds = kinds.peekable();
-        while let Some((ready, m, n, packet)) = kinds.next() {
-            let stages = self.stages(remote, sides, m, packet);
-            let near = n.min(FOLLOWED);
-            (0..near).for_each(|_| train.packet(ready, &stages));
-            train.skip(n - near, &stages);
-            if let Some((_, _, _, next)) = kinds.peek() {
-                train.followed(blocks(next.payload), &stages);
-            }
+    /// A message with the stages of its packets.
+    fn sent(&self, remote: &Remote, sides: &[Side; 2], m: &Message) -> Sent {
+        let back = Message { from: 1 - m.from, ..*m };
+        let ack = || self.stages(remote, sides, &back, Packet::ack(Service::Rc));
+        Sent {
+            from: m.from,
+            kinds: m.sent.kinds().map(|(n, packet)| (n, self.stages(remote, sides, m, packet))).collect(),
+            acknowledged: m.is_acknowledged().then(ack),
         }
-        train.out
-    }
-
-    /// The same, and the completion behind them.
-    fn told(&self, remote: &Remote, sides: &[Side; 2], all: &[(f64, Message)]) -> f64 {
-        let to = all.last().map_or(0, |m| 1 - m.1.from);
-        let completion = sides[to].adapter.keys.completion_bytes.at(self.corner).0;
-        self.carried(remote, sides, all) + self.behind(sides[to].queues.entries, completion)
     }
 
     /// The commands of an I/O to a drive of another host: from the worker's processor until the last response is in its
@@ -436,26 +380,46 @@ impl One<'_> {
         let Some(sides) = sides(self.plan, remote) else { return 0.0 };
         let (n, bytes) = cut(drive, self.corner, k);
         let all = messages(remote, self.corner, k.read, bytes);
-        let mut time = remote.target_time.at(self.corner).seconds();
-        let asked = |m: &Message| self.requested(&sides[m.from], m);
-        time += self.told(remote, &sides, &[(asked(&all[0]), all[0])]);
-        if let [_, request, answer, _] = all[..] {
-            // The other's adapter answers by itself, as soon as it has the request.
-            let come = self.carried(remote, &sides, &[(asked(&request), request)]);
-            time += self.told(remote, &sides, &[(come, answer)]);
-        }
-        time += self.of_queue(drive, Kind { bytes: bytes as f64, ..k });
-        time += match all[..] {
-            [_, write, response] => {
-                let begun = asked(&write);
-                let (bell, _) = sides[1].asked(self.corner, &response);
-                let apart = self.behind(sides[1].bells(self.corner, &response), bell);
-                let apart = apart.max(sides[1].adapter.keys.work_time.at(self.corner).seconds());
-                let second = (begun + apart).max(asked(&response));
-                self.told(remote, &sides, &[(begun, write), (second, response)])
-            }
-            _ => all.last().map_or(0.0, |response| self.told(remote, &sides, &[(asked(response), *response)])),
+        let sent: Vec<Sent> = all.iter().map(|m| self.sent(remote, &sides, m)).collect();
+        let asked: Vec<f64> = all.iter().map(|m| self.requested(&sides[m.from], m)).collect();
+        // The completion goes right behind the last message.
+        let completed: Vec<f64> = (all.iter().map(|m| &sides[1 - m.from]))
+            .map(|to| self.behind(to.queues.entries, to.adapter.keys.completion_bytes.at(self.corner).0))
+            .collect();
+        let host = self.flow.submit.at(self.corner).seconds() + self.flow.complete.at(self.corner).seconds();
+        let work = remote.target_time.at(self.corner).seconds();
+        let at_drive = self.of_queue(drive, Kind { bytes: bytes as f64, ..k });
+        let carry = |ways: &mut Ways, list: &[(f64, usize)]| {
+            let messages: Vec<(f64, &Sent)> = list.iter().map(|(ready, i)| (*ready, &sent[*i])).collect();
+            ways.carry(&messages)
         };
+        let pause = |ways: &mut Ways, time: f64| {
+            ways.pause(time);
+            time
+        };
+        let told = |ways: &mut Ways, list: &[(f64, usize)]| {
+            carry(ways, list) + pause(ways, list.last().map_or(0.0, |(_, i)| completed[*i]))
+        };
+        let time = Ways::mean(|ways| {
+            let mut time = told(ways, &[(asked[0], 0)]) + pause(ways, work);
+            time += match all[..] {
+                // The other's adapter answers a READ by itself, as soon as it has the request.
+                [_, _, _, _] => {
+                    let data = carry(ways, &[(asked[1], 1)]) + told(ways, &[(0.0, 2)]);
+                    data + pause(ways, at_drive) + told(ways, &[(asked[3], 3)])
+                }
+                [_, _, response] => {
+                    let (bell, _) = sides[1].asked(self.corner, &response);
+                    let apart = self.behind(sides[1].bells(self.corner, &response), bell);
+                    let apart = apart.max(sides[1].adapter.keys.work_time.at(self.corner).seconds());
+                    pause(ways, at_drive) + told(ways, &[(asked[1], 1), ((asked[1] + apart).max(asked[2]), 2)])
+                }
+                _ => pause(ways, at_drive) + told(ways, &[(asked[1], 1)]),
+            };
+            // The next command is another one's if several are outstanding; of one, it is behind this.
+            ways.pause(host);
+            time
+        });
         // Several commands of one I/O follow one another through whatever takes longest for each.
         let slowest = self.stations(drive, k).iter().map(|s| s.1).fold(0.0, f64::max);
         match self.ends {

@@ -18,6 +18,7 @@ mod host_array;
 mod nvme;
 pub(in crate::estimate) mod programs;
 mod report;
+mod train;
 pub(in crate::estimate) mod transact;
 mod unloaded;
 

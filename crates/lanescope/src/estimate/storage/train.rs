@@ -1,0 +1,292 @@
+//! Trains of packets through stages, with the room that packets wait for: credit of a receive buffer, and data that an
+//! adapter reads ahead.
+//!
+//! The first packets of a message find room and go behind one another; later ones wait for the room that the first
+//! have left. A receiver tells of free room only when there is enough of it (`blocks_told`), so a command finds what
+//! those before it have left untold, and an acknowledgement may be on its way when the next message is sent. One
+//! command after the other comes back to the same in the end, and what one takes is the mean until then.
+
+use std::collections::VecDeque;
+
+/// Packets of a message that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
+const FOLLOWED: u64 = 256;
+
+/// Commands that are followed until what one leaves untold is the same again.
+const ROUNDS: usize = 64;
+
+/// A stage with a packet, seconds.
+#[derive(Clone, Copy)]
+pub(super) struct Stage {
+    /// For how long it takes no other.
+    pub(super) busy: f64,
+    /// The same in the long run, where packets like this one wait for room.
+    pub(super) paced: f64,
+    /// When the packet is through.
+    pub(super) through: f64,
+    /// The packet waits here for room.
+    pub(super) room: Option<Room>,
+}
+
+impl Stage {
+    pub(super) fn new(busy: f64, through: f64) -> Stage {
+        Stage { busy, paced: busy, through, room: None }
+    }
+}
+
+/// Room that packets take where they are sent, and leave further on.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// How much there is in all, and how much a packet needs.
+    pub(super) whole: u64,
+    pub(super) needs: u64,
+    /// How much is free again before the sender is told, and how long that takes, seconds.
+    pub(super) told: u64,
+    pub(super) back: f64,
+    /// The packet leaves it so long after it begins in which stage, seconds.
+    pub(super) until: usize,
+    pub(super) after: f64,
+}
+
+/// The room of one stage as it stands.
+#[derive(Clone)]
+struct Window {
+    whole: u64,
+    told: u64,
+    /// What the sender knows of as free.
+    known: u64,
+    /// What is free, of which the sender is not told.
+    untold: u64,
+    /// Packets that take room: until when, and how much.
+    taken: VecDeque<(f64, u64)>,
+}
+
+impl Window {
+    /// All of it free and known.
+    fn new(room: &Room) -> Window {
+        Window { whole: room.whole, told: room.told, known: room.whole, untold: 0, taken: VecDeque::new() }
+    }
+
+    /// As little known as when nothing is on its way but an acknowledgement.
+    fn scarce(room: &Room) -> Window {
+        Window { known: room.whole.saturating_sub(room.told), untold: room.told - 1, ..Window::new(room) }
+    }
+
+    /// So much is free; whether the sender is told.
+    fn frees(&mut self, size: u64) -> bool {
+        self.untold += size;
+        let told = self.untold >= self.told;
+        if told {
+            self.known += std::mem::take(&mut self.untold);
+        }
+        told
+    }
+
+    /// From when on there is room for a packet, which takes it.
+    fn take(&mut self, room: &Room) -> f64 {
+        let mut from = 0.0;
+        while self.known < room.needs {
+            // One that needs more than there is takes all of it.
+            let Some((left, size)) = self.taken.pop_front() else { break };
+            if self.frees(size) {
+                from = left + room.back;
+            }
+        }
+        self.known = self.known.saturating_sub(room.needs);
+        from
+    }
+
+    /// What will be free without being told when all packets have left.
+    fn left_untold(&self) -> u64 {
+        let frees = |untold, size| if untold + size >= self.told { 0 } else { untold + size };
+        self.taken.iter().fold(self.untold, |untold, (_, size)| frees(untold, *size))
+    }
+}
+
+/// What is sent as one message: packets with their stages, so many of each kind.
+pub(super) struct Sent {
+    /// Who sends it.
+    pub(super) from: usize,
+    pub(super) kinds: Vec<(u64, Vec<Stage>)>,
+    /// The stages of its acknowledgement on the way back.
+    pub(super) acknowledged: Option<Vec<Stage>>,
+}
+
+/// Both ways between two hosts, with the room that packets have left there.
+#[derive(Default)]
+pub(super) struct Ways {
+    windows: [Vec<Option<Window>>; 2],
+    now: f64,
+    /// Each message finds as little known room as there ever is.
+    scarce: bool,
+    waited: bool,
+}
+
+impl Ways {
+    /// The mean of what one command takes of many behind one another. `command` sends its messages, and gives how long
+    /// it took.
+    pub(super) fn mean(command: impl Fn(&mut Ways) -> f64) -> f64 {
+        let mut scarce = Ways { scarce: true, ..Ways::default() };
+        let time = command(&mut scarce);
+        if !scarce.waited {
+            return time;
+        }
+        let (mut ways, mut rounds) = (Ways::default(), Vec::<(Vec<u64>, f64)>::new());
+        let mut first = ROUNDS / 2;
+        while rounds.len() < ROUNDS {
+            let untold = ways.windows.iter().flatten().map(|w| w.as_ref().map_or(0, Window::left_untold)).collect();
+            if let Some(same) = rounds.iter().position(|(before, _)| *before == untold) {
+                first = same;
+                break;
+            }
+            let time = command(&mut ways);
+            rounds.push((untold, time));
+        }
+        let periodic = &rounds[first..];
+        periodic.iter().map(|(_, time)| time).sum::<f64>() / periodic.len() as f64
+    }
+
+    /// So much time goes by in which nothing is sent.
+    pub(super) fn pause(&mut self, time: f64) {
+        self.now += time;
+    }
+
+    /// Messages behind one another from one side, each from a moment on: when the last packet is through, after which
+    /// time goes on.
+    pub(super) fn carry(&mut self, all: &[(f64, &Sent)]) -> f64 {
+        let Some((_, Sent { from, .. })) = all.first() else { return 0.0 };
+        let windows = std::mem::take(&mut self.windows[*from]);
+        let mut train = Train { windows, scarce: self.scarce, ..Train::default() };
+        for (ready, message) in all {
+            for (n, stages) in &message.kinds {
+                let near = (*n).min(FOLLOWED);
+                (0..near).for_each(|_| train.packet(self.now + ready, stages));
+                train.skip(n - near, stages);
+            }
+            if let (Some(stages), false) = (&message.acknowledged, self.scarce) {
+                let windows = std::mem::take(&mut self.windows[1 - from]);
+                let mut back = Train { windows, ..Train::default() };
+                back.packet(train.come, stages);
+                self.windows[1 - from] = back.windows;
+            }
+        }
+        self.waited |= train.waited;
+        self.windows[*from] = if self.scarce { Vec::new() } else { train.windows };
+        let time = train.out - self.now;
+        self.now = train.out;
+        time
+    }
+}
+
+/// Stages that packets of messages go through in order.
+#[derive(Default)]
+struct Train {
+    free: Vec<f64>,
+    windows: Vec<Option<Window>>,
+    begins: Vec<f64>,
+    /// When the last packet has come to its receiver, and when it is through.
+    come: f64,
+    out: f64,
+    scarce: bool,
+    /// A packet has waited for room.
+    waited: bool,
+}
+
+impl Train {
+    /// A packet that may begin at a moment.
+    fn packet(&mut self, ready: f64, stages: &[Stage]) {
+        let mut at = ready;
+        self.free.resize(stages.len(), 0.0);
+        self.windows.resize(stages.len(), None);
+        self.begins.clear();
+        for ((free, window), stage) in self.free.iter_mut().zip(&mut self.windows).zip(stages) {
+            let mut begin = at.max(*free);
+            if let Some(room) = &stage.room {
+                let new = if self.scarce { Window::scarce } else { Window::new };
+                let from = window.get_or_insert_with(|| new(room)).take(room);
+                self.waited |= from > begin;
+                begin = begin.max(from);
+            }
+            *free = begin + stage.busy;
+            self.begins.push(begin);
+            at = begin + stage.through;
+        }
+        for (stage, window) in stages.iter().zip(&mut self.windows) {
+            let (Some(room), Some(window)) = (&stage.room, window) else { continue };
+            let left = self.begins[room.until] + room.after;
+            window.taken.push_back((left, room.needs.min(window.whole)));
+        }
+        // The last two stages are the receiver's.
+        self.come = self.begins.iter().rev().nth(1).copied().unwrap_or(at);
+        self.out = at;
+    }
+
+    /// So many packets like the one before.
+    fn skip(&mut self, packets: u64, stages: &[Stage]) {
+        let mut slowest = 0.0_f64;
+        for ((free, window), stage) in self.free.iter_mut().zip(&mut self.windows).zip(stages) {
+            slowest = slowest.max(stage.paced);
+            let later = packets as f64 * slowest;
+            *free += later;
+            window.iter_mut().flat_map(|w| &mut w.taken).for_each(|(left, _)| *left += later);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wire of 2 a packet, and a memory of 1: room is left 3 after a packet begins, and that is known 4 later.
+    fn stages(whole: u64, told: u64) -> Vec<Stage> {
+        let room = Room { whole, needs: 10, told, back: 4.0, until: 1, after: 1.0 };
+        vec![Stage { room: Some(room), ..Stage::new(2.0, 2.0) }, Stage::new(1.0, 1.0)]
+    }
+
+    fn sent(n: u64, stages: Vec<Stage>) -> Sent {
+        Sent { from: 0, kinds: vec![(n, stages)], acknowledged: None }
+    }
+
+    /// Room for three: they begin at 0, 2 and 4, and the fourth when the first has left, at 7. Two more begin with the
+    /// next two, at 9 and 11, and the seventh when the fourth has left, at 14.
+    #[test]
+    fn the_first_packets_wait_for_no_room() {
+        for (n, out) in [(1, 3.0), (3, 7.0), (4, 10.0), (6, 14.0), (7, 17.0)] {
+            assert_eq!(Ways::default().carry(&[(0.0, &sent(n, stages(30, 1)))]), out, "{n} packets");
+        }
+    }
+
+    /// Room of 35, of which the sender is told by 15. A command of three packets finds all of it, and leaves 10 untold;
+    /// the next has 25 for two packets, and the third waits for the first to leave, which is told of at 7.
+    #[test]
+    fn what_is_untold_stays_for_the_next_command() {
+        let three = sent(3, stages(35, 15));
+        let mut ways = Ways::default();
+        let mut command = || {
+            ways.pause(100.0);
+            ways.carry(&[(0.0, &three)])
+        };
+        assert_eq!([command(), command(), command()], [7.0, 10.0, 7.0]);
+        let mean = |pause: f64| {
+            Ways::mean(|ways| {
+                ways.pause(pause);
+                ways.carry(&[(0.0, &three)])
+            })
+        };
+        assert_eq!(mean(100.0), 8.5);
+        let two = sent(2, stages(35, 15));
+        assert_eq!(Ways::mean(|ways| ways.carry(&[(0.0, &two)])), 5.0);
+    }
+
+    /// Far packets begin as far apart as the long run has them.
+    #[test]
+    fn packets_behind_the_first_are_paced() {
+        let paced = |n: u64| {
+            let mut all = stages(10, 1);
+            all[0].paced = 7.0;
+            let last = (1, all.clone());
+            Ways::default().carry(&[(0.0, &Sent { kinds: vec![(n - 1, all), last], ..sent(0, Vec::new()) })])
+        };
+        assert_eq!(paced(1000) - paced(999), 7.0);
+        assert_eq!(paced(40) - paced(39), 7.0);
+    }
+}
