@@ -9,6 +9,7 @@
 
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
+use crate::estimate::infiniband::credit::{Window, untold_behind};
 use crate::estimate::infiniband::pieces::{BELL, READ, WRITE, Way, Ways};
 use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
@@ -18,7 +19,7 @@ use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
-    FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, buffer_blocks,
+    FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, blocks_told, buffer_blocks,
     paced_by_credit,
 };
 use crate::result::Binding;
@@ -91,25 +92,70 @@ impl Hop {
     /// program `largest`), where each takes so long from its start until its place in the buffer is free.
     fn paced(&self, size: f64, blocks: u64, largest: u64, until_free: f64) -> f64 {
         let Some(whole) = self.credit else { return size };
-        let until_known = until_free + FLOW_CONTROL_WIRE as f64 * self.byte + self.delay;
-        paced_by_credit(whole, largest, blocks, size, until_known)
+        paced_by_credit(whole, largest, blocks, size, until_free + self.back())
     }
 
-    /// How long after the first packet of a train the last full one, and the last, begin at least, by credit. Full ones
-    /// take `size` on the wire and are of so many blocks, the last of `rest`; by credit they are `pace` apart. As many
-    /// as an empty buffer holds wait for none, nor does a short one that fits beside them.
-    fn starts(&self, n: f64, size: f64, pace: f64, [blocks, rest]: [u64; 2]) -> [f64; 2] {
-        let Some(whole) = self.credit else { return [(n - 2.0) * size, (n - 1.0) * size] };
-        let held = (whole / blocks.max(1)).max(1);
-        let after = |packets: f64| {
-            let rounds = (packets / held as f64).floor();
-            let in_turn = rounds * held as f64 * pace + (packets - rounds * held as f64) * size;
-            in_turn.max(packets * size)
+    /// How long it takes to tell the sender of room.
+    fn back(&self) -> f64 {
+        FLOW_CONTROL_WIRE as f64 * self.byte + self.delay
+    }
+
+    /// How long after the first packet of a train the last full one, and the last, begin at least, by the credit of the
+    /// buffer as it is then. Full ones take `size` on the wire, and by credit they are `pace` apart.
+    fn starts(&self, n: f64, size: f64, pace: f64, [full, last]: [Place; 2], window: Option<Window>) -> [f64; 2] {
+        let (Some(mut window), true) = (window, pace > size) else { return [(n - 2.0) * size, (n - 1.0) * size] };
+        let mut free = 0.0_f64;
+        let mut next = |place: Place| {
+            let begins = free.max(window.take(place.blocks, self.back()));
+            window.leaves(begins + place.until_free, place.blocks);
+            free = begins + size;
+            begins
         };
-        let full = after(n - 2.0);
-        let before = (n - 1.0).min(held as f64) as u64;
-        let fits = whole.saturating_sub(before * blocks) >= rest;
-        [full, if fits { full + size } else { after(n - 1.0) }]
+        let near = (n - 1.0).min(FOLLOWED);
+        let before = (0..near as u64).fold(0.0, |_, _| next(full));
+        let far = (n - 1.0 - near) * pace;
+        [before + far, next(last) + far]
+    }
+}
+
+/// A packet's place in the next buffer: its blocks, and how long after its start it is free.
+#[derive(Clone, Copy)]
+struct Place {
+    blocks: u64,
+    until_free: f64,
+}
+
+/// Packets of a message that are followed one by one through a buffer; those behind are as far apart as in the long
+/// run.
+const FOLLOWED: f64 = 256.0;
+
+/// A receive buffer, in blocks of credit.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    whole: u64,
+    /// What is free, of which the sender is not told.
+    untold: u64,
+    /// The last acknowledgement for it that is not in that: when it is sent, and has left the buffer.
+    ack: Option<(f64, f64)>,
+}
+
+/// Blocks of an acknowledgement.
+const ACK_BLOCKS: u64 = 1;
+
+impl Buffer {
+    /// What is untold before and behind the last acknowledgement.
+    fn acknowledged(&self, told: u64) -> [u64; 2] {
+        [self.untold, untold_behind(self.untold, told, self.ack.iter().len() as u64, ACK_BLOCKS)]
+    }
+
+    /// The one at the end of a wire.
+    fn of(cluster: &Cluster, wire: u32, corner: Corner) -> Buffer {
+        let arrives = cluster.arrives(wire);
+        let bytes = match cluster.switch_of(arrives) {
+            Some(s) => cluster.switches[s].keys.buffer.at(corner).0,
+            None => cluster.adapter_of(arrives.0).keys.receive_buffer.at(corner).0,
+        };
+        Buffer { whole: buffer_blocks(bytes), untold: 0, ack: None }
     }
 }
 
@@ -179,6 +225,8 @@ pub(in crate::estimate) struct Carrier<'a> {
     free: Vec<Timeline>,
     /// The same of packets that are messages by themselves.
     lone: Vec<Timeline>,
+    /// At the end of each wire of InfiniBand.
+    buffers: Vec<Buffer>,
     /// How long each has been in use, fs.
     pub(in crate::estimate) used: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
@@ -251,6 +299,7 @@ impl<'a> Carrier<'a> {
             sides,
             free: vec![Timeline::default(); names.len()],
             lone: vec![Timeline::default(); names.len()],
+            buffers: (0..2 * cluster.links.len() as u32).map(|wire| Buffer::of(cluster, wire, corner)).collect(),
             used: vec![0.0; names.len()],
             carried: vec![(0.0, 0.0); buses],
             names,
@@ -323,9 +372,10 @@ impl<'a> Carrier<'a> {
                 let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
                     let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
-                    // What is read ahead covers the way there and back, or does not.
-                    let ahead = a.keys.read_ahead.at(self.corner).0.max(bytes) as f64 / (alone * 1e6);
-                    (alone, next.max(bytes as f64 / ahead))
+                    // As many packets as are read ahead, at least one, cover the way there and back, or do not.
+                    let ahead = (a.keys.read_ahead.at(self.corner).0 / bytes).max(1);
+                    let engine = a.keys.packet_time.at(self.corner).fs() as f64;
+                    (alone, next.max((alone * 1e6 + engine) / ahead as f64))
                 } else {
                     (Unloaded::new(self.plan, self.corner).write(flow, bytes), next)
                 };
@@ -381,16 +431,13 @@ impl<'a> Carrier<'a> {
         }
         for wire in cluster.path(from, to) {
             let arrives = cluster.arrives(wire);
-            let (head, latency, buffer) = match cluster.switch_of(arrives) {
-                Some(s) => {
-                    let k = &cluster.switches[s].keys;
-                    (Some((START + LRH) as f64), k.latency.at(corner).fs() as f64, k.buffer.at(corner).0)
-                }
-                None => (None, 0.0, cluster.adapter_of(arrives.0).keys.receive_buffer.at(corner).0),
+            let (head, latency) = match cluster.switch_of(arrives) {
+                Some(s) => (Some((START + LRH) as f64), cluster.switches[s].keys.latency.at(corner).fs() as f64),
+                None => (None, 0.0),
             };
             let byte = SECOND / cluster.link(wire).rate.typical.data_rate().bytes();
             let delay = cluster.delay(wire, corner).fs() as f64;
-            let credit = Some(buffer_blocks(buffer));
+            let credit = Some(self.buffers[wire as usize].whole);
             self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency, gap: 0.0, credit });
         }
     }
@@ -478,21 +525,26 @@ impl<'a> Carrier<'a> {
         let writes = [train.full, train.last].map(|n| self.leg(to, false, n));
         let landing = other.packet_time.at(corner).fs() as f64 + receive;
         let [land_full, land_last] = writes.map(|leg| landing + leg.alone);
-        let [blocks_full, blocks_last, largest] = [train.full, train.last, mtu].map(blocks);
+        let of = |position, payload| Packet { operation, service: Service::Rc, position, payload }.blocks(INFINIBAND);
+        let end = if n > 1 { Position::Last } else { Position::Only };
+        let (blocks_full, blocks_last) = (of(Position::Middle, train.full), of(end, train.last));
+        let largest = blocks(mtu);
         for (i, hop) in hops.iter().enumerate() {
             let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
             self.used[hop.timeline] += (train.n - 1.0) * full + last;
             // A packet's place in the next buffer is free when its end has left that.
-            let paced = |size: f64, blocks: u64, land: f64| {
+            let place = |size: f64, blocks: u64, land: f64| {
                 let through = match hops.get(i + 1) {
                     Some(next) => (hop.head.unwrap_or(0.0) * hop.byte + size / hop.byte * next.byte).max(size),
                     None => size + land,
                 };
-                hop.paced(size, blocks, largest, through + hop.delay + hop.latency)
+                Place { blocks, until_free: through + hop.delay + hop.latency }
             };
-            let pace = paced(full, blocks_full, land_full);
-            let total = (train.n - 1.0) * pace + if many { last } else { paced(last, blocks_last, land_last) };
+            let places = [place(full, blocks_full, land_full), place(last, blocks_last, land_last)];
+            let paced = |size: f64, place: Place| hop.paced(size, place.blocks, largest, place.until_free);
+            let pace = paced(full, places[0]);
+            let total = (train.n - 1.0) * pace + if many { last } else { paced(last, places[1]) };
             let free = self.book(hop.timeline, when.first, total, !many);
             if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
                 *packets += train.n;
@@ -501,8 +553,9 @@ impl<'a> Carrier<'a> {
             // As in `stage`: one packet waits for those before it, trains take turns.
             let begin = if many { when.first } else { free - total };
             // A train that finds the wire, and so the buffer behind it, empty waits for no credit at first.
+            let found = self.finds(hop, largest, begin, n, [blocks_full, blocks_last]);
             let [full_begins, last_begins] = match many {
-                true => hop.starts(train.n, full, pace, [blocks_full, blocks_last]).map(|after| begin + after),
+                true => hop.starts(train.n, full, pace, places, found).map(|after| begin + after),
                 false => [begin; 2],
             };
             let last_begins = if free - total > when.first { free - last } else { last_begins };
@@ -524,6 +577,7 @@ impl<'a> Carrier<'a> {
             };
             back += hop.delay + hop.latency + ahead.unwrap_or(ack - gap);
         }
+        self.acknowledge(&hops, largest, when.last);
         self.hops = hops;
         let engine = packet(other.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(target.inward), when, &train, engine, engine);
@@ -551,6 +605,38 @@ impl<'a> Carrier<'a> {
             *before = when.last;
         }
         (when.last as u64, sent as u64)
+    }
+
+    /// The buffer at the end of a wire as a message finds it at a moment, and leaves it behind so many packets.
+    fn finds(&mut self, hop: &Hop, largest: u64, at: f64, n: u64, [full, last]: [u64; 2]) -> Option<Window> {
+        hop.credit?;
+        let buffer = &mut self.buffers[hop.timeline];
+        let told = blocks_told(buffer.whole, largest);
+        let [before, behind] = buffer.acknowledged(told);
+        buffer.untold = untold_behind(untold_behind(behind, told, n - 1, full), told, 1, last);
+        // Messages are carried one after the other, so one that is carried later may be sent before this.
+        match buffer.ack.take() {
+            Some((sent, left)) if sent <= at && left + hop.back() > at => {
+                let mut window = Window::new(buffer.whole, told, before);
+                window.take(ACK_BLOCKS, 0.0);
+                window.leaves(left - at, ACK_BLOCKS);
+                Some(window)
+            }
+            _ => Some(Window::new(buffer.whole, told, behind)),
+        }
+    }
+
+    /// An acknowledgement goes back along a way from a moment on.
+    fn acknowledge(&mut self, hops: &[Hop], largest: u64, at: f64) {
+        let mut at = at;
+        for hop in hops.iter().rev().filter(|hop| hop.credit.is_some()) {
+            // The other direction of a link is beside it; it comes to the switch before this.
+            let buffer = &mut self.buffers[hop.timeline ^ 1];
+            [_, buffer.untold] = buffer.acknowledged(blocks_told(buffer.whole, largest));
+            let come = at + Packet::ack(Service::Rc).wire(INFINIBAND) as f64 * hop.byte + hop.delay;
+            buffer.ack = Some((at, come));
+            at = come + hop.latency;
+        }
     }
 
     /// Books a train, or a packet alone: when it is through, if nothing but others like it holds it up. A packet alone

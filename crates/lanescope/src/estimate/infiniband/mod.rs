@@ -5,6 +5,7 @@
 
 mod beside;
 mod carrier;
+pub(in crate::estimate) mod credit;
 mod pieces;
 
 use crate::estimate::core::elements::ClusterElement;

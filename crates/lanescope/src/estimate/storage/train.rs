@@ -6,7 +6,7 @@
 //! those before it have left untold, and an acknowledgement may be on its way when the next message is sent. One
 //! command after the other comes back to the same in the end, and what one takes is the mean until then.
 
-use std::collections::VecDeque;
+use crate::estimate::infiniband::credit::Window;
 
 /// Packets of a message that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
 const FOLLOWED: u64 = 256;
@@ -45,61 +45,6 @@ pub(super) struct Room {
     /// The packet leaves it so long after it begins in which stage, seconds.
     pub(super) until: usize,
     pub(super) after: f64,
-}
-
-/// The room of one stage as it stands.
-#[derive(Clone)]
-struct Window {
-    whole: u64,
-    told: u64,
-    /// What the sender knows of as free.
-    known: u64,
-    /// What is free, of which the sender is not told.
-    untold: u64,
-    /// Packets that take room: until when, and how much.
-    taken: VecDeque<(f64, u64)>,
-}
-
-impl Window {
-    /// All of it free and known.
-    fn new(room: &Room) -> Window {
-        Window { whole: room.whole, told: room.told, known: room.whole, untold: 0, taken: VecDeque::new() }
-    }
-
-    /// As little known as when nothing is on its way but an acknowledgement.
-    fn scarce(room: &Room) -> Window {
-        Window { known: room.whole.saturating_sub(room.told), untold: room.told - 1, ..Window::new(room) }
-    }
-
-    /// So much is free; whether the sender is told.
-    fn frees(&mut self, size: u64) -> bool {
-        self.untold += size;
-        let told = self.untold >= self.told;
-        if told {
-            self.known += std::mem::take(&mut self.untold);
-        }
-        told
-    }
-
-    /// From when on there is room for a packet, which takes it.
-    fn take(&mut self, room: &Room) -> f64 {
-        let mut from = 0.0;
-        while self.known < room.needs {
-            // One that needs more than there is takes all of it.
-            let Some((left, size)) = self.taken.pop_front() else { break };
-            if self.frees(size) {
-                from = left + room.back;
-            }
-        }
-        self.known = self.known.saturating_sub(room.needs);
-        from
-    }
-
-    /// What will be free without being told when all packets have left.
-    fn left_untold(&self) -> u64 {
-        let frees = |untold, size| if untold + size >= self.told { 0 } else { untold + size };
-        self.taken.iter().fold(self.untold, |untold, (_, size)| frees(untold, *size))
-    }
 }
 
 /// What is sent as one message: packets with their stages, so many of each kind.
@@ -201,8 +146,11 @@ impl Train {
         for ((free, window), stage) in self.free.iter_mut().zip(&mut self.windows).zip(stages) {
             let mut begin = at.max(*free);
             if let Some(room) = &stage.room {
-                let new = if self.scarce { Window::scarce } else { Window::new };
-                let from = window.get_or_insert_with(|| new(room)).take(room);
+                let new = || match self.scarce {
+                    true => Window::scarce(room.whole, room.told),
+                    false => Window::new(room.whole, room.told, 0),
+                };
+                let from = window.get_or_insert_with(new).take(room.needs, room.back);
                 self.waited |= from > begin;
                 begin = begin.max(from);
             }
@@ -212,8 +160,7 @@ impl Train {
         }
         for (stage, window) in stages.iter().zip(&mut self.windows) {
             let (Some(room), Some(window)) = (&stage.room, window) else { continue };
-            let left = self.begins[room.until] + room.after;
-            window.taken.push_back((left, room.needs.min(window.whole)));
+            window.leaves(self.begins[room.until] + room.after, room.needs);
         }
         // The last two stages are the receiver's.
         self.come = self.begins.iter().rev().nth(1).copied().unwrap_or(at);
@@ -227,7 +174,7 @@ impl Train {
             slowest = slowest.max(stage.paced);
             let later = packets as f64 * slowest;
             *free += later;
-            window.iter_mut().flat_map(|w| &mut w.taken).for_each(|(left, _)| *left += later);
+            window.iter_mut().for_each(|w| w.later(later));
         }
     }
 }

@@ -2,13 +2,14 @@
 //! says why not.
 
 use super::simulate_by;
-use crate::common::choices::{Choices, runner};
+use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::{plan, planned};
 use lanescope::estimate::estimate;
 use lanescope::result::{Idle, Note, ProgramReport, Report, SimulatedLink};
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, TestCaseError};
+use proptest::test_runner::Config;
+use std::cell::{Cell, RefCell};
 
 /// Alike nodes of today on one switch, or on two leaves below two spines.
 fn grow(c: &mut Choices, nodes: usize, levels: usize) -> String {
@@ -97,18 +98,23 @@ fn shown(note: &Note, off: f64, report: &Report) -> bool {
     }
 }
 
-fn holds(law: impl Fn(&mut Choices) -> (String, f64, bool)) {
+fn holds(law: impl Fn(&mut Choices) -> (String, f64, bool)) -> (u32, u32) {
+    let (worst, tried, wrong) = (Cell::new(0.0_f64), Cell::new((0, 0)), RefCell::new(Vec::new()));
     let result = runner(Config::default()).run(&vec(any::<u8>(), 8..24), |bytes| {
         let (text, share, excused) = law(&mut Choices(bytes.iter()));
         let (off, shown) = off(&text);
-        if off.abs() <= share || excused && shown.is_ok() {
-            return Ok(());
+        let (all, noted) = tried.get();
+        tried.set((all + 1, noted + u32::from(off.abs() > share)));
+        worst.set(worst.get().max(off.abs()));
+        if off.abs() > share && !(excused && shown.is_ok()) {
+            wrong.borrow_mut().push(format!("{off:+.4} of {share}, {shown:?}\n{text}"));
         }
-        Err(TestCaseError::fail(format!("{off:+.4} of {share}, {shown:?}\n{text}")))
+        Ok(())
     });
-    if let Err(e) = result {
-        panic!("{e}");
-    }
+    let (all, noted) = tried.get();
+    println!("at most {:.4} apart, {noted} of {all} with a note", worst.get());
+    none_apart(result, &wrong.into_inner());
+    (all, noted)
 }
 
 #[test]
@@ -121,6 +127,34 @@ fn one_message_at_a_time_takes_what_the_estimate_says() {
         );
         (text + &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"), 0.02, false)
     });
+}
+
+/// The same with receive buffers of a few packets, on long cables: the first packets of a message find the room that
+/// those before it have left, and later ones queue for it at the adapter and in the switch, to 5 % as where all do
+/// alike. A switch and an adapter that hold a packet or two each may wait for one another, which the estimate does not
+/// follow: that takes a note, and is rare.
+#[test]
+fn few_packets_wait_for_credit_alike() {
+    let (all, noted) = holds(|c| {
+        let mtu = 256 << c.below(4);
+        let mut bytes = |most| c.about(mtu + 128, most);
+        let (buffer, switch) = (bytes(16_000), bytes(16_000));
+        let adapter = format!("receive_buffer = \"{buffer} B\"\ncount = 2\n");
+        let text = format!(
+            "[parts.n]\nuse = \"example/hca-edr\"\n{adapter}[parts.h]\nuse = \"example/root-complex\"\ncount = 2\n\
+             [links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"gen3 x16\"\nmps = \"256 B\"\n\
+             [parts.sw]\nis = \"infiniband-switch\"\nbuffer = \"{switch} B\"\n\
+             [links.c]\nbetween = [\"n.*\", \"sw\"]\ninfiniband = \"{}\"\nmtu = \"{mtu} B\"\ndelay = \"{} ns\"\n",
+            c.of(&["sdr 4x", "qdr 4x", "edr 4x"]),
+            c.about(10, 8000),
+        );
+        let size = c.of(&["500 B", "2000 B", "4 KiB", "8 KiB", "16 KiB", "64 KiB"]);
+        let program = format!(
+            "repeat 60 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ recv from 0; send {size} to 0 }} }}"
+        );
+        (text + &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"), 0.05, true)
+    });
+    assert!(noted <= 1 + all / 100, "{noted} of {all} are apart");
 }
 
 #[test]
