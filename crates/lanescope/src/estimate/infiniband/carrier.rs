@@ -88,8 +88,8 @@ struct Hop {
 }
 
 impl Hop {
-    /// How far apart packets start at least that take `size` on the wire and are of so many blocks (the largest of the
-    /// program `largest`), where each takes so long from its start until its place in the buffer is free.
+    /// How far apart packets start at least that take `size` on the wire and are of so many blocks (the largest of all
+    /// `largest`), where each takes so long from its start until its place in the buffer is free.
     fn paced(&self, size: f64, blocks: u64, largest: u64, until_free: f64) -> f64 {
         let Some(whole) = self.credit else { return size };
         paced_by_credit(whole, largest, blocks, size, until_free + self.back())
@@ -104,17 +104,17 @@ impl Hop {
     /// buffer as it is then. Full ones take `size` on the wire, and by credit they are `pace` apart.
     fn starts(&self, n: f64, size: f64, pace: f64, [full, last]: [Place; 2], window: Option<Window>) -> [f64; 2] {
         let (Some(mut window), true) = (window, pace > size) else { return [(n - 2.0) * size, (n - 1.0) * size] };
-        let mut free = 0.0_f64;
+        let (mut free, round) = (0.0_f64, window.round(full.blocks) as f64);
         let mut next = |place: Place| {
             let begins = free.max(window.take(place.blocks, self.back()));
             window.leaves(begins + place.until_free, place.blocks);
             free = begins + size;
             begins
         };
-        let near = (n - 1.0).min(FOLLOWED);
-        let before = (0..near as u64).fold(0.0, |_, _| next(full));
-        let far = (n - 1.0 - near) * pace;
-        [before + far, next(last) + far]
+        // What is left out are whole rounds, so that the last stands in the round where it belongs.
+        let far = ((n - 1.0 - FOLLOWED) / round).floor().max(0.0) * round;
+        let before = (0..(n - 1.0 - far) as u64).fold(0.0, |_, _| next(full));
+        [before + far * pace, next(last) + far * pace]
     }
 }
 
@@ -125,9 +125,9 @@ struct Place {
     until_free: f64,
 }
 
-/// Packets of a message that are followed one by one through a buffer; those behind are as far apart as in the long
-/// run.
-const FOLLOWED: f64 = 256.0;
+/// Packets of a message that are followed one by one through a buffer, about: more than any holds; those behind are as
+/// far apart as in the long run.
+const FOLLOWED: f64 = 512.0;
 
 /// A receive buffer, in blocks of credit.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +135,7 @@ struct Buffer {
     whole: u64,
     /// What is free, of which the sender is not told.
     untold: u64,
-    /// The last acknowledgement for it that is not in that: when it is sent, and has left the buffer.
+    /// The last acknowledgement that is not counted in `untold` yet: when it is sent, and when it leaves the buffer.
     ack: Option<(f64, f64)>,
 }
 
@@ -145,7 +145,7 @@ const ACK_BLOCKS: u64 = 1;
 impl Buffer {
     /// What is untold before and behind the last acknowledgement.
     fn acknowledged(&self, told: u64) -> [u64; 2] {
-        [self.untold, untold_behind(self.untold, told, self.ack.iter().len() as u64, ACK_BLOCKS)]
+        [self.untold, untold_behind(self.untold, told, u64::from(self.ack.is_some()), ACK_BLOCKS)]
     }
 
     /// The one at the end of a wire.
@@ -227,6 +227,8 @@ pub(in crate::estimate) struct Carrier<'a> {
     lone: Vec<Timeline>,
     /// At the end of each wire of InfiniBand.
     buffers: Vec<Buffer>,
+    /// Blocks of the largest packet of all that use the wires.
+    largest: u64,
     /// How long each has been in use, fs.
     pub(in crate::estimate) used: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
@@ -300,6 +302,7 @@ impl<'a> Carrier<'a> {
             free: vec![Timeline::default(); names.len()],
             lone: vec![Timeline::default(); names.len()],
             buffers: (0..2 * cluster.links.len() as u32).map(|wire| Buffer::of(cluster, wire, corner)).collect(),
+            largest: cluster.largest_payload().map_or(1, blocks),
             used: vec![0.0; names.len()],
             carried: vec![(0.0, 0.0); buses],
             names,
@@ -528,7 +531,7 @@ impl<'a> Carrier<'a> {
         let of = |position, payload| Packet { operation, service: Service::Rc, position, payload }.blocks(INFINIBAND);
         let end = if n > 1 { Position::Last } else { Position::Only };
         let (blocks_full, blocks_last) = (of(Position::Middle, train.full), of(end, train.last));
-        let largest = blocks(mtu);
+        let largest = self.largest;
         for (i, hop) in hops.iter().enumerate() {
             let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
@@ -552,12 +555,13 @@ impl<'a> Carrier<'a> {
             }
             // As in `stage`: one packet waits for those before it, trains take turns.
             let begin = if many { when.first } else { free - total };
-            // A train that finds the wire, and so the buffer behind it, empty waits for no credit at first.
-            let found = self.finds(hop, largest, begin, n, [blocks_full, blocks_last]);
+            // A train that finds the wire empty finds the buffer behind it as those before have left it.
+            let found = self.finds(hop, begin, n, [blocks_full, blocks_last]);
             let [full_begins, last_begins] = match many {
                 true => hop.starts(train.n, full, pace, places, found).map(|after| begin + after),
-                false => [begin; 2],
+                false => [begin + found.map_or(0.0, |mut w| w.take(blocks_last, hop.back())); 2],
             };
+            let begin = if many { begin } else { last_begins };
             let last_begins = if free - total > when.first { free - last } else { last_begins };
             let before = full_begins + full;
             let full_end = if many { before.max(when.full + full).max(last_begins) } else { begin + last };
@@ -577,12 +581,12 @@ impl<'a> Carrier<'a> {
             };
             back += hop.delay + hop.latency + ahead.unwrap_or(ack - gap);
         }
-        self.acknowledge(&hops, largest, when.last);
-        self.hops = hops;
         let engine = packet(other.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(target.inward), when, &train, engine, engine);
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
+        self.acknowledge(&hops, when.last);
+        self.hops = hops;
         if target.hosted {
             self.moves(to, WRITE, train.full, train.n - 1.0);
             self.moves(to, WRITE, train.last, 1.0);
@@ -608,10 +612,10 @@ impl<'a> Carrier<'a> {
     }
 
     /// The buffer at the end of a wire as a message finds it at a moment, and leaves it behind so many packets.
-    fn finds(&mut self, hop: &Hop, largest: u64, at: f64, n: u64, [full, last]: [u64; 2]) -> Option<Window> {
+    fn finds(&mut self, hop: &Hop, at: f64, n: u64, [full, last]: [u64; 2]) -> Option<Window> {
         hop.credit?;
         let buffer = &mut self.buffers[hop.timeline];
-        let told = blocks_told(buffer.whole, largest);
+        let told = blocks_told(buffer.whole, self.largest);
         let [before, behind] = buffer.acknowledged(told);
         buffer.untold = untold_behind(untold_behind(behind, told, n - 1, full), told, 1, last);
         // Messages are carried one after the other, so one that is carried later may be sent before this.
@@ -626,16 +630,19 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// An acknowledgement goes back along a way from a moment on.
-    fn acknowledge(&mut self, hops: &[Hop], largest: u64, at: f64) {
+    /// An acknowledgement goes back from a moment on, as if by the switches by which its message came.
+    fn acknowledge(&mut self, hops: &[Hop], at: f64) {
         let mut at = at;
-        for hop in hops.iter().rev().filter(|hop| hop.credit.is_some()) {
-            // The other direction of a link is beside it; it comes to the switch before this.
+        for (i, hop) in hops.iter().enumerate().rev().filter(|(_, hop)| hop.credit.is_some()) {
+            // The other direction of a link is beside it.
             let buffer = &mut self.buffers[hop.timeline ^ 1];
-            [_, buffer.untold] = buffer.acknowledged(blocks_told(buffer.whole, largest));
-            let come = at + Packet::ack(Service::Rc).wire(INFINIBAND) as f64 * hop.byte + hop.delay;
-            buffer.ack = Some((at, come));
-            at = come + hop.latency;
+            [_, buffer.untold] = buffer.acknowledged(blocks_told(buffer.whole, self.largest));
+            let size = |hop: &Hop| Packet::ack(Service::Rc).wire(INFINIBAND) as f64 * hop.byte;
+            let come = at + size(hop) + hop.delay;
+            // An adapter's buffer it leaves at once, a switch's on the next wire.
+            let left = i.checked_sub(1).map_or(come, |next| come + hops[next].latency + size(&hops[next]));
+            buffer.ack = Some((at, left));
+            at = i.checked_sub(1).map_or(come, |next| come + hops[next].latency);
         }
     }
 

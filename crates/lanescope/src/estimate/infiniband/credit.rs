@@ -24,25 +24,37 @@ impl Window {
         Window { whole, told, known: whole - untold, untold, taken: VecDeque::new() }
     }
 
-    /// As little known as when nothing takes room but an acknowledgement.
+    /// As little as the sender may know of: all but one block of what is told at once is untold, and an acknowledgement
+    /// takes one.
     pub(in crate::estimate) fn scarce(whole: u64, told: u64) -> Window {
         Window { known: whole.saturating_sub(told), ..Window::new(whole, told, told - 1) }
     }
 
     /// From when on there is room for a packet, which takes it. The sender is told so long after it is free.
     pub(in crate::estimate) fn take(&mut self, needs: u64, back: f64) -> f64 {
-        let mut from = 0.0;
+        let mut from = 0.0_f64;
         while self.known < needs {
             // One that needs more than there is takes all of it.
             let Some((left, size)) = self.taken.pop_front() else { break };
             self.untold += size;
             if self.untold >= self.told {
                 self.known += std::mem::take(&mut self.untold);
-                from = left + back;
+                from = from.max(left + back);
             }
         }
         self.known = self.known.saturating_sub(needs);
         from
+    }
+
+    /// Whether a packet finds too little, and nothing takes room that it could wait for.
+    pub(in crate::estimate) fn lacks(&self, needs: u64) -> bool {
+        self.known < needs && self.taken.is_empty()
+    }
+
+    /// How many packets of one size go in a round of those that the sender is told of at once.
+    pub(in crate::estimate) fn round(&self, size: u64) -> u64 {
+        let (held, at_once) = ((self.whole / size.max(1)).max(1), self.told.div_ceil(size.max(1)));
+        held - held % at_once.clamp(1, held)
     }
 
     /// When the packet that took room leaves it.

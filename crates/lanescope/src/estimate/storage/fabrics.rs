@@ -278,7 +278,9 @@ impl One<'_> {
         let payload = packet.payload;
         let (c, cluster) = (self.corner, &self.plan.cluster);
         let (from, to) = (&sides[m.from], &sides[1 - m.from]);
-        let engine = |side: &Side| side.adapter.keys.packet_time.at(c).seconds();
+        // An acknowledgement takes no time of an adapter.
+        let ack = packet.operation == Operation::Ack;
+        let engine = |side: &Side| if ack { 0.0 } else { side.adapter.keys.packet_time.at(c).seconds() };
         let mut all = Vec::with_capacity(8);
         all.push(match payload > 0 && !from.inline(c, m) {
             true => {
@@ -299,7 +301,7 @@ impl One<'_> {
             false => Stage::new(0.0, 0.0),
         });
         all.push(Stage::new(engine(from), engine(from)));
-        let land = engine(to) + to.adapter.keys.receive_latency.at(c).seconds();
+        let land = engine(to) + if ack { 0.0 } else { to.adapter.keys.receive_latency.at(c).seconds() };
         let flow = to.writes(m);
         let placed = match payload > 0 {
             true => Stage::new(self.behind(flow, payload), self.write_of(flow, payload)),
@@ -332,7 +334,6 @@ impl One<'_> {
             let lead = next.map_or(0.0, |next| (size - head).min(size * next.min(1.0)).max(0.0));
             let latency = switch.map_or(0.0, |k| k.latency.at(c).seconds());
             let through = size - lead + delay + latency;
-            // The credit of the buffer at its end is a window: a place is free when its packet has left it.
             let buffer = switch.map_or(to.adapter.keys.receive_buffer.at(c).0, |k| k.buffer.at(c).0);
             let back = FLOW_CONTROL_WIRE as f64 * byte(wire) + delay;
             let left = match next {
@@ -340,7 +341,8 @@ impl One<'_> {
                 None => size + delay + land + placed.through,
             };
             let until_known = left + back;
-            let (whole, largest) = (buffer_blocks(buffer), blocks(remote.mtu.bytes()));
+            let whole = buffer_blocks(buffer);
+            let largest = cluster.largest_payload().map_or(1, blocks);
             let needs = packet.blocks(INFINIBAND);
             // A place is free when its packet has gone out on the next wire, or is in memory: two stages behind a wire.
             let (until, after) = match next {

@@ -9,7 +9,7 @@
 use crate::estimate::infiniband::credit::Window;
 
 /// Packets of a message that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
-const FOLLOWED: u64 = 256;
+const FOLLOWED: u64 = 1024;
 
 /// Commands that are followed until what one leaves untold is the same again.
 const ROUNDS: usize = 64;
@@ -150,7 +150,9 @@ impl Train {
                     true => Window::scarce(room.whole, room.told),
                     false => Window::new(room.whole, room.told, 0),
                 };
-                let from = window.get_or_insert_with(new).take(room.needs, room.back);
+                let window = window.get_or_insert_with(new);
+                self.waited |= window.lacks(room.needs);
+                let from = window.take(room.needs, room.back);
                 self.waited |= from > begin;
                 begin = begin.max(from);
             }
@@ -162,8 +164,8 @@ impl Train {
             let (Some(room), Some(window)) = (&stage.room, window) else { continue };
             window.leaves(self.begins[room.until] + room.after, room.needs);
         }
-        // The last two stages are the receiver's.
-        self.come = self.begins.iter().rev().nth(1).copied().unwrap_or(at);
+        // In the last stage it goes to memory.
+        self.come = self.begins.last().copied().unwrap_or(at);
         self.out = at;
     }
 
