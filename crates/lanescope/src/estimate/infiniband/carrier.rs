@@ -6,6 +6,7 @@
 //! one and the last no earlier than they have come: T = sum of what the first needs + what the slowest stage needs for
 //! the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A
 //! shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
+//! Before a buffer of InfiniBand packets wait for credit, and find what the messages before have left of it (`credit`).
 
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
@@ -133,29 +134,30 @@ const FOLLOWED: f64 = 512.0;
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     whole: u64,
+    /// So much is free again before the sender is told.
+    told: u64,
     /// What is free, of which the sender is not told.
     untold: u64,
     /// The last acknowledgement that is not counted in `untold` yet: when it is sent, and when it leaves the buffer.
     ack: Option<(f64, f64)>,
 }
 
-/// Blocks of an acknowledgement.
-const ACK_BLOCKS: u64 = 1;
-
 impl Buffer {
-    /// What is untold before and behind the last acknowledgement.
-    fn acknowledged(&self, told: u64) -> [u64; 2] {
-        [self.untold, untold_behind(self.untold, told, u64::from(self.ack.is_some()), ACK_BLOCKS)]
+    /// What is untold behind the last acknowledgement, too.
+    fn acknowledged(&self) -> u64 {
+        let acks = u64::from(self.ack.is_some());
+        untold_behind(self.untold, self.told, acks, Packet::ack(Service::Rc).blocks(INFINIBAND))
     }
 
-    /// The one at the end of a wire.
-    fn of(cluster: &Cluster, wire: u32, corner: Corner) -> Buffer {
+    /// The one at the end of a wire; the largest packet of all that use it is of so many blocks.
+    fn of(cluster: &Cluster, wire: u32, corner: Corner, largest: u64) -> Buffer {
         let arrives = cluster.arrives(wire);
         let bytes = match cluster.switch_of(arrives) {
             Some(s) => cluster.switches[s].keys.buffer.at(corner).0,
             None => cluster.adapter_of(arrives.0).keys.receive_buffer.at(corner).0,
         };
-        Buffer { whole: buffer_blocks(bytes), untold: 0, ack: None }
+        let whole = buffer_blocks(bytes);
+        Buffer { whole, told: blocks_told(whole, largest), untold: 0, ack: None }
     }
 }
 
@@ -295,14 +297,15 @@ impl<'a> Carrier<'a> {
                 Side { class, read, write, work, out, inward, hosted: adapter.host.is_some() }
             })
             .collect();
+        let largest = cluster.largest_payload().map_or(1, blocks);
         let mut carrier = Carrier {
             plan,
             corner,
             sides,
             free: vec![Timeline::default(); names.len()],
             lone: vec![Timeline::default(); names.len()],
-            buffers: (0..2 * cluster.links.len() as u32).map(|wire| Buffer::of(cluster, wire, corner)).collect(),
-            largest: cluster.largest_payload().map_or(1, blocks),
+            buffers: (0..2 * cluster.links.len() as u32).map(|w| Buffer::of(cluster, w, corner, largest)).collect(),
+            largest,
             used: vec![0.0; names.len()],
             carried: vec![(0.0, 0.0); buses],
             names,
@@ -615,18 +618,19 @@ impl<'a> Carrier<'a> {
     fn finds(&mut self, hop: &Hop, at: f64, n: u64, [full, last]: [u64; 2]) -> Option<Window> {
         hop.credit?;
         let buffer = &mut self.buffers[hop.timeline];
-        let told = blocks_told(buffer.whole, self.largest);
-        let [before, behind] = buffer.acknowledged(told);
+        let Buffer { whole, told, untold: before, .. } = *buffer;
+        let behind = buffer.acknowledged();
         buffer.untold = untold_behind(untold_behind(behind, told, n - 1, full), told, 1, last);
         // Messages are carried one after the other, so one that is carried later may be sent before this.
         match buffer.ack.take() {
             Some((sent, left)) if sent <= at && left + hop.back() > at => {
-                let mut window = Window::new(buffer.whole, told, before);
-                window.take(ACK_BLOCKS, 0.0);
-                window.leaves(left - at, ACK_BLOCKS);
+                let mut window = Window::new(whole, told, before);
+                let ack = Packet::ack(Service::Rc).blocks(INFINIBAND);
+                window.take(ack, 0.0);
+                window.leaves(left - at, ack);
                 Some(window)
             }
-            _ => Some(Window::new(buffer.whole, told, behind)),
+            _ => Some(Window::new(whole, told, behind)),
         }
     }
 
@@ -636,13 +640,14 @@ impl<'a> Carrier<'a> {
         for (i, hop) in hops.iter().enumerate().rev().filter(|(_, hop)| hop.credit.is_some()) {
             // The other direction of a link is beside it.
             let buffer = &mut self.buffers[hop.timeline ^ 1];
-            [_, buffer.untold] = buffer.acknowledged(blocks_told(buffer.whole, self.largest));
+            buffer.untold = buffer.acknowledged();
             let size = |hop: &Hop| Packet::ack(Service::Rc).wire(INFINIBAND) as f64 * hop.byte;
             let come = at + size(hop) + hop.delay;
             // An adapter's buffer it leaves at once, a switch's on the next wire.
-            let left = i.checked_sub(1).map_or(come, |next| come + hops[next].latency + size(&hops[next]));
-            buffer.ack = Some((at, left));
-            at = i.checked_sub(1).map_or(come, |next| come + hops[next].latency);
+            let next = i.checked_sub(1).map(|next| &hops[next]);
+            let onward = come + next.map_or(0.0, |next| next.latency);
+            buffer.ack = Some((at, onward + next.map_or(0.0, size)));
+            at = onward;
         }
     }
 

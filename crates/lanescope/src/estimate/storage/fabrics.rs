@@ -324,7 +324,8 @@ impl One<'_> {
         }
         let path = cluster.path(remote.ends[m.from], remote.ends[1 - m.from]);
         let byte = |wire: u32| 1.0 / cluster.link(wire).rate.at(c).data_rate().bytes();
-        let bytes = packet.wire(INFINIBAND) as f64;
+        let (bytes, needs) = (packet.wire(INFINIBAND) as f64, packet.blocks(INFINIBAND));
+        let largest = cluster.largest_payload().map_or(1, blocks);
         for (i, &wire) in path.iter().enumerate() {
             let (size, delay) = (bytes * byte(wire), cluster.delay(wire, c).seconds());
             let switch = cluster.switch_of(cluster.arrives(wire)).map(|s| &cluster.switches[s].keys);
@@ -336,25 +337,18 @@ impl One<'_> {
             let through = size - lead + delay + latency;
             let buffer = switch.map_or(to.adapter.keys.receive_buffer.at(c).0, |k| k.buffer.at(c).0);
             let back = FLOW_CONTROL_WIRE as f64 * byte(wire) + delay;
-            let left = match next {
-                Some(next) => through + size * next,
-                None => size + delay + land + placed.through,
-            };
-            let until_known = left + back;
-            let whole = buffer_blocks(buffer);
-            let largest = cluster.largest_payload().map_or(1, blocks);
-            let needs = packet.blocks(INFINIBAND);
             // A place is free when its packet has gone out on the next wire, or is in memory: two stages behind a wire.
-            let (until, after) = match next {
-                Some(next) => (all.len() + 1, size * next),
-                None => (all.len() + 2, placed.through),
+            let (until, after, until_free) = match next {
+                Some(next) => (all.len() + 1, size * next, through + size * next),
+                None => (all.len() + 2, placed.through, size + delay + land + placed.through),
             };
+            let whole = buffer_blocks(buffer);
             let room = Room { whole, needs, told: blocks_told(whole, largest), back, until, after };
             let stage = Stage::new(size, through);
             all.push(match self.ends {
                 Ends::Least => stage,
                 _ => Stage {
-                    paced: paced_by_credit(whole, largest, needs, size, until_known),
+                    paced: paced_by_credit(whole, largest, needs, size, until_free + back),
                     room: Some(room),
                     ..stage
                 },
@@ -395,28 +389,24 @@ impl One<'_> {
             let messages: Vec<(f64, &Sent)> = list.iter().map(|(ready, i)| (*ready, &sent[*i])).collect();
             ways.carry(&messages)
         };
-        let pause = |ways: &mut Ways, time: f64| {
-            ways.pause(time);
-            time
-        };
         let told = |ways: &mut Ways, list: &[(f64, usize)]| {
-            carry(ways, list) + pause(ways, list.last().map_or(0.0, |(_, i)| completed[*i]))
+            carry(ways, list) + ways.pause(list.last().map_or(0.0, |(_, i)| completed[*i]))
         };
         let time = Ways::mean(|ways| {
-            let mut time = told(ways, &[(asked[0], 0)]) + pause(ways, work);
+            let mut time = told(ways, &[(asked[0], 0)]) + ways.pause(work);
             time += match all[..] {
                 // The other's adapter answers a READ by itself, as soon as it has the request.
                 [_, _, _, _] => {
                     let data = carry(ways, &[(asked[1], 1)]) + told(ways, &[(0.0, 2)]);
-                    data + pause(ways, at_drive) + told(ways, &[(asked[3], 3)])
+                    data + ways.pause(at_drive) + told(ways, &[(asked[3], 3)])
                 }
                 [_, _, response] => {
                     let (bell, _) = sides[1].asked(self.corner, &response);
                     let apart = self.behind(sides[1].bells(self.corner, &response), bell);
                     let apart = apart.max(sides[1].adapter.keys.work_time.at(self.corner).seconds());
-                    pause(ways, at_drive) + told(ways, &[(asked[1], 1), ((asked[1] + apart).max(asked[2]), 2)])
+                    ways.pause(at_drive) + told(ways, &[(asked[1], 1), ((asked[1] + apart).max(asked[2]), 2)])
                 }
-                _ => pause(ways, at_drive) + told(ways, &[(asked[1], 1)]),
+                _ => ways.pause(at_drive) + told(ways, &[(asked[1], 1)]),
             };
             // The next command is another one's if several are outstanding; of one, it is behind this.
             ways.pause(host);

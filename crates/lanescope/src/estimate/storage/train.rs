@@ -90,9 +90,10 @@ impl Ways {
         periodic.iter().map(|(_, time)| time).sum::<f64>() / periodic.len() as f64
     }
 
-    /// So much time goes by in which nothing is sent.
-    pub(super) fn pause(&mut self, time: f64) {
+    /// So much time, which it gives back, goes by in which nothing is sent.
+    pub(super) fn pause(&mut self, time: f64) -> f64 {
         self.now += time;
+        time
     }
 
     /// Messages behind one another from one side, each from a moment on: when the last packet is through, after which
