@@ -36,21 +36,28 @@ impl Train {
 /// From a message's birth to its last bit at the destination, in femtoseconds.
 ///
 /// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are
-/// there. Full frames are all alike, so the m-th begins at a hop m - 1 times the slowest wire so far after the first;
-/// what is left of the message is one shorter frame, which is followed hop by hop.
+/// there. Those behind the first are alike, but for the last, so of their beginnings at a hop the second's and that of
+/// the last alike decide: each is when it has come, or when those before it have gone. The first may be longer (RETH),
+/// and the last is what is left of the message.
 pub(crate) fn message(network: &Network, path: &[u32], train: Train, corner: Corner) -> u128 {
     let Train { leading, each, last, before } = train;
-    // When the first full frame begins on a wire, what the slowest wire so far takes for one, and when the last frame
-    // begins.
-    let (mut first, mut slowest, mut begins) = (0u128, 0u128, 0u128);
+    // When each begins on a wire.
+    let (mut first, mut second, mut alike, mut begins) = (0u128, 0u128, 0u128, 0u128);
     for (i, &on) in path.iter().enumerate() {
         let byte = network.link(on).rate.typical.byte_fs() as u128;
-        if before > 0 {
-            let one = wire(each) as u128 * byte;
-            slowest = slowest.max(one);
-            begins = begins.max(first + (before - 1) * slowest + wire(leading) as u128 * byte);
+        let [long, one] = [leading, each].map(|bytes| wire(bytes) as u128 * byte);
+        second = second.max(first + long);
+        match before {
+            0 => {}
+            1 => begins = begins.max(second),
+            _ => {
+                alike = alike.max(second + (before - 2) * one);
+                begins = begins.max(alike + one);
+            }
         }
         first += crossing(network, path, i, leading, corner);
+        second += crossing(network, path, i, each, corner);
+        alike += crossing(network, path, i, each, corner);
         begins += crossing(network, path, i, last, corner);
     }
     begins
