@@ -1099,6 +1099,11 @@ class SimulatedFrames(Node):
         return cast(MeanRate, interval(Rate, self._raw["rate"]))
 
     @property
+    def refused(self) -> int:
+        """Of those: frames of messages for which the station's queue had no room."""
+        return cast("int", self._raw["refused"])
+
+    @property
     def resent(self) -> int:
         """Of `sent`: frames of RoCE that were sent again."""
         return cast("int", self._raw["resent"])

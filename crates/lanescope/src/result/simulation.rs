@@ -455,6 +455,9 @@ pub struct SimulatedFrames {
     pub delivered: u64,
     /// Frames dropped, anywhere.
     pub dropped: u64,
+    /// Of those: frames of messages for which the station's queue had no room.
+    #[serde(default)]
+    pub refused: u64,
     /// Of `sent`: frames of RoCE that were sent again.
     #[serde(default)]
     pub resent: u64,

@@ -42,22 +42,26 @@ impl Shape {
     /// That of a kind of I/O of a flow.
     pub(in crate::estimate) fn of(a: &Array, flow: &IoFlow, k: Kind, ends: Ends) -> Shape {
         match ends {
-            Ends::Least => least(a, flow, k),
-            Ends::Usual => usual(a, flow, k),
+            Ends::Least => least(a, flow.start.0, k),
+            Ends::Usual => usual(a, flow.start.0, k),
         }
     }
 }
 
 /// The fewest commands and the least parity.
-fn least(a: &Array, flow: &IoFlow, k: Kind) -> Shape {
-    let (strip, data, n) = (a.keys.strip.typical.f64(), a.data_disks() as f64, a.disks.len() as f64);
+fn least(a: &Array, start: u64, k: Kind) -> Shape {
+    let (strip, data) = (a.keys.strip.typical.f64(), a.data_disks() as f64);
+    // Drives that strips in a row lie on, each of which is one command at least: of mirrors one of two.
+    let n = if a.mirrors() { data } else { a.disks.len() as f64 };
     let size = k.bytes;
     let uncut = data == 1.0 || {
         let (strip, step) = (a.keys.strip.typical.0, k.step.max(1));
-        strip.is_multiple_of(step) && size <= step as f64 && flow.start.0.is_multiple_of(step)
+        strip.is_multiple_of(step) && size <= step as f64 && start.is_multiple_of(step)
     };
-    // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip.
-    let largest = if uncut { size } else { (0.5 * size).min(strip).max(size / n).max(1.0) };
+    // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip; and no piece is less than
+    // the mean. On a drive one is cut by each parity that lies there, one of each stripe.
+    let stripes = if a.keys.level.typical == Level::Raid5 { (size / (strip * data)).ceil() + 1.0 } else { 0.0 };
+    let largest = if uncut { size } else { (0.5 * size).min(strip).max(size / (n + stripes)).max(1.0) };
     let pieces = if data == 1.0 { 1.0 } else { (size / strip).ceil().clamp(1.0, n) };
     let own = |commands: f64, bytes: f64, parity: f64| Shape {
         commands: [0.0, commands],
@@ -80,7 +84,7 @@ fn least(a: &Array, flow: &IoFlow, k: Kind) -> Shape {
 }
 
 /// The mean over where it may begin.
-fn usual(a: &Array, flow: &IoFlow, k: Kind) -> Shape {
+fn usual(a: &Array, start: u64, k: Kind) -> Shape {
     let (strip, width) = (a.keys.strip.typical.0.max(1), a.width().max(1));
     let period = if a.keys.level.typical == Level::Raid5 { width.saturating_mul(a.disks.len() as u64) } else { width };
     let size = (k.bytes.round() as u64).max(1);
@@ -91,7 +95,7 @@ fn usual(a: &Array, flow: &IoFlow, k: Kind) -> Shape {
     let mut mean = Shape::default();
     for i in 0..n {
         // All parts of a period alike.
-        let place = flow.start.0 % period + (u128::from(all) * u128::from(i) / u128::from(n)) as u64 * step;
+        let place = start % period + (u128::from(all) * u128::from(i) / u128::from(n)) as u64 * step;
         let s = a.spread(k.read, place, size);
         for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
             let (mut bytes, mut largest) = (0, 0);
@@ -211,4 +215,45 @@ fn unlike<'a>(one: &One, all: &[Drive<'a>]) -> Vec<Drive<'a>> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::storage::array_of_host;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Wherever an I/O begins, it becomes no fewer commands, of no fewer bytes, than a bound counts.
+        #[test]
+        fn no_bound_counts_more_than_an_io_becomes(
+            level in prop::sample::select(vec![Level::Raid0, Level::Raid1, Level::Raid10, Level::Raid5]),
+            disks in 2u32..7,
+            strip in prop::sample::select(vec![512u64, 1024, 1536, 4096, 65536]),
+            size in prop_oneof![1u64..20_000, (1u64..40).prop_map(|n| n * 512)],
+            step in (1u64..40).prop_map(|n| n * 512),
+            (start, place) in ((0u64..100).prop_map(|n| n * 512), 0u64..1000),
+            read: bool,
+        ) {
+            let disks = match level {
+                Level::Raid1 => 2,
+                Level::Raid10 => (disks & !1).max(4),
+                Level::Raid5 => disks.max(3),
+                Level::Raid0 => disks,
+            };
+            let a = array_of_host(level, disks, strip);
+            let k = Kind { count: 1.0, bytes: size as f64, read, trim: false, random: 1.0, swept: 1.0, step };
+            let counted = least(&a, start, k);
+            let s = a.spread(read, start + place * step, size);
+            let copies = if a.mirrors() && !read { 2.0 } else { 1.0 };
+            for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
+                let bytes = copies * pieces.iter().map(|p| p.bytes).sum::<u64>() as f64;
+                let largest = pieces.iter().map(|p| p.bytes).max().unwrap_or(0) as f64;
+                let there = [copies * pieces.len() as f64, bytes, largest];
+                let least = [counted.commands[which], counted.bytes[which], counted.largest[which]];
+                prop_assert!(least.iter().zip(there).all(|(l, t)| *l <= t * (1.0 + 1e-12)), "{counted:?} of {s:?}");
+            }
+            prop_assert!(counted.parity <= s.parity as f64 * (1.0 + 1e-12), "{counted:?} of {s:?}");
+        }
+    }
 }

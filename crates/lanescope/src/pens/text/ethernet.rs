@@ -56,8 +56,7 @@ pub(super) fn network(out: &mut String, s: &Simulation, paint: Paint) {
         return;
     }
     let lost = |m: &SimulatedMemory| m.no_memory + m.no_headroom;
-    let by_switches: u64 = switches.iter().map(|(_, m)| lost(m)).sum();
-    let dropped: u64 = s.flows.iter().filter_map(|f| f.frames).map(|f| f.dropped).sum();
+    let at_sources: u64 = s.flows.iter().filter_map(|f| f.frames).map(|f| f.refused).sum();
     let all = switches.len();
     if all > SWITCHES {
         // A stable sort: equal ones stay in the order of the scenario.
@@ -78,7 +77,6 @@ pub(super) fn network(out: &mut String, s: &Simulation, paint: Paint) {
     if all > SWITCHES {
         let _ = writeln!(out, "and {} more switches with no more than that", all - SWITCHES);
     }
-    let at_sources = dropped.saturating_sub(by_switches);
     if at_sources > 0 {
         let _ = writeln!(out, "{}{at_sources} frames dropped{} at full queues of stations", paint.alarm, paint.off);
     }

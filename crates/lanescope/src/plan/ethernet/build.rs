@@ -3,12 +3,12 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory};
 use crate::plan::ethernet::routes::{Levels, MOST_SWITCHES, Routes, Wired};
-use crate::plan::ethernet::{EthernetLink, Network, Node, NodeId, buffers, packets, streams};
+use crate::plan::ethernet::{EthernetLink, Network, Node, NodeId, Stream, buffers, packets, streams};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA};
-use crate::scenario::keys::{self, Buffers, FlowControl, Priority};
+use crate::scenario::keys::{self, Buffers, FlowControl, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Quantity};
 use crate::scenario::{MOST_LINKS, MOST_NODES, Named, NodeKeys, Scenario};
-use crate::units::{Bytes, Length, Time};
+use crate::units::{Bytes, Length, Time, digits};
 use std::collections::{HashMap, HashSet};
 
 /// Switches times links between them at most, where ways are searched for from each switch.
@@ -449,6 +449,27 @@ fn times(diagnostics: &mut Diagnostics, network: &Network) {
 /// More than any switch has: the time to send it over the slowest link stays far from the end of the clock.
 const MOST_MEMORY: Bytes = Bytes(8 << 30);
 
+/// Messages larger than their station's queue, which are dropped whole: all of a flow's is a mistake, some are said.
+fn unqueued(network: &Network, s: &Stream) -> Option<Diagnostic> {
+    let queue = network.station(s.source)?.queue.as_ref().filter(|_| s.load.typical != StreamLoad::Saturate)?;
+    if s.largest() <= queue.typical.0 {
+        return None;
+    }
+    let sizes = s.typical_sizes();
+    let larger = sizes.iter().filter(|bytes| **bytes > queue.typical.0).count();
+    let name = format!("{}: a queue of {}", network.node(s.source).name, queue.typical);
+    let hint = "what does not fit into the queue whole is dropped: make it as large as the largest message, or leave \
+                it out";
+    Some(if larger == sizes.len() {
+        let what = format!("{name} holds no message of flow {} ({})", s.group, s.sizes_text());
+        Diagnostic::error(queue.span, what).hint(hint)
+    } else {
+        let part = digits(100.0 * larger as f64 / sizes.len() as f64);
+        let what = format!("{name} holds none of the largest messages of flow {}, {part} % of all", s.group);
+        Diagnostic::warning(queue.span, what).hint(hint)
+    })
+}
+
 /// Frames against buffers and MTUs.
 fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
     let mtu = |link: usize| network.links[link].mtu.typical;
@@ -469,10 +490,14 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
         two
     };
     let mut narrow: HashMap<*const NodeId, [NodeId; 2]> = HashMap::new();
-    let mut last = "";
+    let (mut last, mut said) = ("", "");
     for s in &network.streams {
         if s.group == last {
             continue;
+        }
+        if let Some(d) = Some(s).filter(|s| s.group != said).and_then(|s| unqueued(network, s)) {
+            diagnostics.push(d);
+            said = &s.group;
         }
         let payload = network.payload(s);
         let frame = network.largest_frame(s);

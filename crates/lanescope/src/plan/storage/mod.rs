@@ -24,6 +24,8 @@ pub(crate) use serial::SerialKeys;
 pub use serial::{Serial, Unit};
 pub(crate) use spread::Piece;
 pub use spread::Spread;
+#[cfg(test)]
+pub(crate) use spread::array_of_host;
 pub(super) use transact::{build as transactions, carried};
 
 use crate::import;

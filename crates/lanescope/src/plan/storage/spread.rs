@@ -129,28 +129,29 @@ impl Array {
     }
 }
 
+/// An array that its host runs, for tests.
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) fn array_of_host(level: Level, n: u32, strip: u64) -> Array {
     use crate::plan::storage::{HostArray, Runs};
     use crate::scenario::keys;
     use crate::scenario::quantity::{Confidence, Names, Origin, Quantity};
     use crate::units::{Bytes, Rate, Time};
 
-    fn array(level: Level, n: u32, strip: u64) -> Array {
-        fn given<T: Clone>(value: T) -> Quantity<T> {
-            Quantity::derived(value, Origin::Assumed, Confidence::Likely, "")
-        }
-        let (disks, strip) = (given(Names(Vec::new())), given(Bytes(strip)));
-        let keys = keys::Array { level: given(level), disks, strip, command_time: None, parity_rate: None };
-        let runs = Runs::Host(HostArray {
-            name: String::new(),
-            command: given(Time::ZERO),
-            parity: given(Rate::from_bits(8)),
-        });
-        let disks = (0..n).collect();
-        Array { name: String::new(), group: String::new(), keys, disks, runs, queues: Vec::new() }
+    fn given<T: Clone>(value: T) -> Quantity<T> {
+        Quantity::derived(value, Origin::Assumed, Confidence::Likely, "")
     }
+    let (disks, strip) = (given(Names(Vec::new())), given(Bytes(strip)));
+    let keys = keys::Array { level: given(level), disks, strip, command_time: None, parity_rate: None };
+    let runs =
+        Runs::Host(HostArray { name: String::new(), command: given(Time::ZERO), parity: given(Rate::from_bits(8)) });
+    let disks = (0..n).collect();
+    Array { name: String::new(), group: String::new(), keys, disks, runs, queues: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::array_of_host as array;
+    use super::*;
 
     fn own(disk: usize, offset: u64, bytes: u64) -> Piece {
         Piece { disk, offset, bytes, own: true }

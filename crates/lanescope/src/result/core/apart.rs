@@ -173,7 +173,11 @@ fn of_frames(s: &SimulatedFlow, simulation: &Simulation) -> Option<(&'static str
     let frames = s.frames.as_ref()?;
     let lost = frames.dropped as f64 / frames.sent.max(1) as f64;
     if lost > MUCH {
-        let why = "a full memory drops whatever arrives, even what would leave by another port";
+        let why = if 2 * frames.refused > frames.dropped {
+            "a station's queue takes no message that it has no room for"
+        } else {
+            "a full memory drops whatever arrives, even what would leave by another port"
+        };
         return Some(("drops", format!("{:.1} % of its frames were dropped: {why}", lost * 100.0)));
     }
     const CAUSES: [(Idle, &str, &str); 3] = [

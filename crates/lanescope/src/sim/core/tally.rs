@@ -31,6 +31,8 @@ pub(in crate::sim) struct Tally {
     pub(in crate::sim) notified: u64,
     /// Frames dropped.
     pub(in crate::sim) dropped: u64,
+    /// Of those: frames of messages that the application's queue had no room for.
+    pub(in crate::sim) refused: u64,
     /// Of those sent: frames sent again. Frames that came and were not taken.
     pub(in crate::sim) resent: u64,
     pub(in crate::sim) discarded: u64,
@@ -77,6 +79,7 @@ impl std::ops::AddAssign for Tally {
             marked,
             notified,
             dropped,
+            refused,
             resent,
             discarded,
             lost,
@@ -99,6 +102,7 @@ impl std::ops::AddAssign for Tally {
         self.marked += marked;
         self.notified += notified;
         self.dropped += dropped;
+        self.refused += refused;
         self.resent += resent;
         self.discarded += discarded;
         self.lost += lost;

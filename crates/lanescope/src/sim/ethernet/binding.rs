@@ -72,8 +72,11 @@ pub(in crate::sim) fn stream(
             n => format!(", {} % of all that was sent was sent again", percent(n as f64 / frames.sent as f64)),
         };
         let lost = |m: &SimulatedMemory| m.no_memory + m.no_headroom;
-        // Of equal ones the first.
-        let dropping = network.switches().zip(memories).filter(|(_, m)| lost(m) > 0);
+        // Those that they pass, if it was not the station's queue that had no room. Of equal ones the first.
+        let passed = |node: NodeId| ways.iter().any(|w| network.leaves(*w) == node);
+        let in_switches = 2 * frames.refused <= frames.dropped;
+        let dropping = network.switches().zip(memories);
+        let dropping = dropping.filter(|((id, ..), m)| in_switches && lost(m) > 0 && passed(*id));
         let worst = dropping.reduce(|worst, next| if lost(next.1) > lost(worst.1) { next } else { worst });
         return match worst {
             Some(((_, node, k), m)) => Binding {

@@ -310,6 +310,7 @@ impl Fabric {
             delivered: since(|t| t.frames as u128) as u64,
             sent: since(|t| t.sent as u128) as u64,
             dropped: since(|t| t.dropped as u128) as u64,
+            refused: since(|t| t.refused as u128) as u64,
             resent: since(|t| t.resent as u128) as u64,
             discarded: since(|t| t.discarded as u128) as u64,
             marked: since(|t| t.marked as u128) as u64,

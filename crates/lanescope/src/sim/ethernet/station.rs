@@ -308,8 +308,10 @@ impl Station {
                 let tally = &mut net.streams[s.stream as usize].tally;
                 tally.start(born);
                 if self.backlog + bytes > self.bound {
-                    tally.sent += bytes.div_ceil(s.payload);
-                    tally.dropped += bytes.div_ceil(s.payload);
+                    let frames = bytes.div_ceil(s.payload);
+                    tally.sent += frames;
+                    tally.dropped += frames;
+                    tally.refused += frames;
                     tally.lost += 1;
                     tally.lost_sum += born as u128;
                     continue;

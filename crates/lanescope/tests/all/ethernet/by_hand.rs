@@ -1,6 +1,7 @@
 //! Frames whose every moment can be worked out on paper.
 
-use super::{captured, frames, fs, simulate, within};
+use super::{captured, frames, fs, plan, simulate, within};
+use lanescope::estimate::estimate;
 use lanescope::result::{Crossing, Idle, Simulation};
 
 /// A byte at 10 Gb/s, fs.
@@ -126,4 +127,82 @@ fn small_buffers_let_frames_follow_one_another() {
     let small = simulate(TWO, &sets);
     let large = simulate(TWO, &sets[3..]);
     assert_eq!(small.flows[0].latency, large.flows[0].latency, "a FIFO is a FIFO, wherever its frames stand");
+}
+
+/// `a` sends where nothing else does, now and then more than its queue takes; what `busy` sends fills a switch's
+/// memory, which `a` passes too. Each flow is told of its own losses.
+const TWO_LOSSES: &str = r#"
+[parts.a]
+is = "station"
+queue = "10 kB"
+nic_buffer = "2 kB"
+mac_buffer = "2 kB"
+[parts.end]
+is = "station"
+[parts.busy]
+is = "station"
+count = 2
+[parts.hot]
+is = "station"
+[parts.sw]
+is = "ethernet-switch"
+memory = "100 kB"
+[links.a]
+between = ["a", "sw"]
+ethernet = "10 Gb/s"
+[links.end]
+between = ["end", "sw"]
+ethernet = "10 Gb/s"
+[links.busy]
+between = ["busy.*", "sw"]
+ethernet = "10 Gb/s"
+[links.hot]
+between = ["hot", "sw"]
+ethernet = "10 Gb/s"
+[flows.queue]
+from = "a"
+to = "end"
+do = "send"
+size = "9000 B"
+load = { rate = "5 Gb/s", arrivals = "poisson" }
+[flows.memory]
+from = "busy.*"
+to = "hot"
+do = "send"
+size = "1500 B"
+load = { rate = "7 Gb/s", arrivals = "poisson" }
+[run]
+for = "20 ms"
+"#;
+
+#[test]
+fn frames_dropped_by_a_queue_are_no_switchs_losses() {
+    let (made, d) = plan(TWO_LOSSES, &[]);
+    let made = made.expect("a plan");
+    let report = estimate(&made, &d).with(simulate(TWO_LOSSES, &[]));
+    let s = report.simulation.as_ref().expect("simulated");
+    let of = |name: &str| s.flows.iter().find(|f| f.name == name).expect("a flow");
+    let (queue, memory) = (of("queue"), of("memory"));
+    assert!(frames(queue).refused > 100 && frames(memory).refused == 0);
+    assert_eq!((queue.bound_by.resource.as_str(), queue.bound_by.element.as_str()), ("queue", "parts.a"));
+    assert!(frames(memory).dropped > 100, "{:?}", frames(memory));
+    let said = report.notes.iter().any(|n| n.element == "flows.queue" && n.text.contains("a station's queue takes no"));
+    assert!(said, "{:?}", report.notes);
+}
+
+/// What is larger than the queue is dropped whole, whenever it comes.
+#[test]
+fn messages_that_no_queue_takes_are_said() {
+    let of = |text: &str, sets: &[&str]| {
+        let (made, d) = plan(text, sets);
+        (made.is_some(), d.to_string())
+    };
+    let checked = |sets: &[&str]| of(TWO_LOSSES, sets);
+    assert_eq!(checked(&[]), (true, String::new()));
+    let (made, says) = checked(&["flows.queue.size=10001 B"]);
+    assert!(!made && says.contains("a queue of 10000 B holds no message of flow queue (10001 B)"), "{says}");
+    let (made, says) = of(&TWO_LOSSES.replace("size = \"9000 B\"", "sizes = \"web-search\""), &[]);
+    assert!(made && says.contains("holds none of the largest messages of flow queue, "), "{says}");
+    // A saturating source has nothing in its queue.
+    assert_eq!(checked(&["flows.queue.size=1 MB", "flows.queue.load=saturate"]), (true, String::new()));
 }

@@ -22,7 +22,7 @@ use crate::common::{plan, planned, within};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::protocol::ethernet::wire;
-use lanescope::result::{Crossed, SimulatedFrames, Simulation};
+use lanescope::result::{Crossed, SimulatedFrames, SimulatedSwitch, Simulation};
 use lanescope::scenario::tree::Author;
 use lanescope::scenario::{Included, Resolver};
 use lanescope::sim::{Run, Step};
@@ -84,9 +84,15 @@ fn check(plan: &Plan, s: &Simulation) {
             assert_eq!(f.sent, found, "{}: every frame is somewhere", flow.name);
         }
     }
-    let dropped: u64 = s.flows.iter().map(|f| frames(f).dropped).sum();
+    let by_stations: u64 = s.flows.iter().map(|f| frames(f).refused).sum();
     let by_switches = s.switches.iter().filter_map(|w| w.memory).map(|m| m.no_memory + m.no_headroom).sum::<u64>();
-    assert!(by_switches <= dropped, "{by_switches} of {dropped} dropped");
+    assert_eq!(by_stations + by_switches, dropped(s), "each frame is dropped in one place");
+    for flow in s.flows.iter().filter(|f| f.bound_by.resource == "memory") {
+        let named = |w: &&SimulatedSwitch| flow.bound_by.element == format!("parts.{}", w.name);
+        let memory = s.switches.iter().find(named).and_then(|w| w.memory).expect("a switch");
+        assert!(memory.no_memory + memory.no_headroom > 0, "{}: {:?}", flow.name, flow.bound_by);
+        assert!(2 * frames(flow).refused <= frames(flow).dropped, "{}: {:?}", flow.name, flow.bound_by);
+    }
     for (switch, (_, _, keys)) in s.switches.iter().zip(plan.network.switches()) {
         let ports = if keys.buffers.typical == lanescope::scenario::keys::Buffers::Shared { 1 } else { u64::MAX };
         let memory = switch.memory.expect("a memory");

@@ -54,7 +54,7 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     text += &c.maybe(|c| {
         format!("nic_buffer = \"{} B\"\nmac_buffer = \"{} B\"\n", c.about(9018, 40_000), c.about(9018, 40_000))
     });
-    text += &c.maybe(|c| format!("queue = \"{} B\"\n", c.about(1, 100_000)));
+    text += &c.maybe(|c| format!("queue = \"{} B\"\n", 9000 + c.about(1, 100_000)));
     text += &c.maybe(|c| format!("credit = \"{} B\"\n", c.about(1, 100_000)));
     let rates = ["1 Gb/s", "10 Gb/s", "25 Gb/s", "100 Gb/s"];
     text += &format!(
