@@ -437,12 +437,16 @@ fn share_and_simulation_agree_where_nothing_queues() {
 /// later ones for what the first have left.
 #[test]
 fn few_packets_wait_for_credit_and_for_data_alike() {
-    all_agree(&(vec(any::<u8>(), 60..120), vec(600_u32..12_000, 5)), |(bytes, sizes)| {
+    all_agree(&(vec(any::<u8>(), 60..120), vec(600_u32..12_000, 6)), |(bytes, sizes)| {
         let text = alone(&bytes);
         let keys = ["a.receive_buffer", "b.receive_buffer", "a.read_ahead", "b.read_ahead"];
         let cables = ["cable", "left", "right"].into_iter().filter(|cable| text.contains(&format!("[links.{cable}]")));
         let mut sets: Vec<String> = cables.map(|cable| format!("links.{cable}.delay=\"{} ns\"", sizes[4])).collect();
-        sets.extend(keys.iter().zip(sizes).map(|(k, bytes)| format!("parts.{k}=\"{bytes} B\"")));
+        sets.extend(keys.iter().zip(&sizes).map(|(k, bytes)| format!("parts.{k}=\"{bytes} B\"")));
+        // Half of the workers sleep until the interrupt: meanwhile acknowledgements come, too.
+        if sizes[5] % 2 == 0 {
+            sets.push(format!("flows.f.wake_time=\"{} ns\"", 4 * sizes[5]));
+        }
         // A port of RoCE has to pause in time, and a buffer to hold a packet.
         let (plan, d) = plan(&text, &sets.iter().map(String::as_str).collect::<Vec<_>>());
         (format!("{text}{sets:?}"), plan, d)
