@@ -1100,7 +1100,7 @@ class SimulatedFrames(Node):
 
     @property
     def refused(self) -> int:
-        """Of those: frames of messages for which the station's queue had no room."""
+        """Of `dropped`: frames of messages for which the station's queue had no room."""
         return cast("int", self._raw["refused"])
 
     @property

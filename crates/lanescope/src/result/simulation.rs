@@ -455,7 +455,7 @@ pub struct SimulatedFrames {
     pub delivered: u64,
     /// Frames dropped, anywhere.
     pub dropped: u64,
-    /// Of those: frames of messages for which the station's queue had no room.
+    /// Of `dropped`: frames of messages for which the station's queue had no room.
     #[serde(default)]
     pub refused: u64,
     /// Of `sent`: frames of RoCE that were sent again.

@@ -409,7 +409,7 @@ impl One<'_> {
                 _ => ways.pause(at_drive) + told(ways, &[(asked[1], 1)]),
             };
             // The next command is another one's if several are outstanding; of one, it is behind this.
-            ways.pause(host);
+            ways.pause(host + self.wake());
             time
         });
         // Several commands of one I/O follow one another through whatever takes longest for each.

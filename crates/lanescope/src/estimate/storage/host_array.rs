@@ -132,11 +132,20 @@ pub(in crate::estimate) fn demand(
     for (i, drive) in drives(storage, flow).iter().enumerate() {
         let Dma::Pcie { read, write } = drive.own.dma else { continue };
         for which in [0, 1] {
-            let (count, bytes) = (k.count * share * s.commands[which], s.bytes[which] / s.commands[which].max(1e-300));
+            let reads = k.read || which == 0;
+            let copies = if a.mirrors() && !reads { 2.0 } else { 1.0 };
+            let whole = Kind { bytes: s.bytes[which] / copies, read: reads, ..k };
+            // Of unequal pieces a controller may cut one, and not as many as if they were alike.
+            let commands = match ends {
+                Ends::Least if s.commands[which] > 1.0 => {
+                    s.commands[which].max(copies * nvme::commands(drive.controller, corner, whole))
+                }
+                _ => s.commands[which],
+            };
+            let (count, bytes) = (k.count * share * commands, s.bytes[which] / commands.max(1e-300));
             if count <= 0.0 {
                 continue;
             }
-            let reads = k.read || which == 0;
             let one = Kind { bytes, read: reads, ..k };
             let way = if reads { write } else { read };
             *moves.entry(way.0 as usize).or_default() += count * bytes;
@@ -151,8 +160,6 @@ pub(in crate::estimate) fn demand(
                 continue;
             }
             // At least as many pages as if it were not cut: a piece may end in a page as another does.
-            let copies = if a.mirrors() && !reads { 2.0 } else { 1.0 };
-            let whole = Kind { bytes: s.bytes[which] / copies, ..one };
             command(storage, corner, ends, flow, a.disks[i], whole, k.count * share * copies, add);
             let counted = copies * nvme::commands(drive.controller, corner, whole);
             let more = k.count * share * (s.commands[which] - counted).max(0.0);
@@ -166,9 +173,7 @@ impl One<'_> {
     pub(in crate::estimate) fn nvme(&self, k: Kind) -> f64 {
         let (c, flow) = (self.corner, self.flow);
         let host = flow.submit.at(c).seconds() + flow.complete.at(c).seconds();
-        // Who has others outstanding may be awake.
-        let sleeps = self.ends == Ends::Usual || flow.outstanding.at(c).get() == 1;
-        let wake = if sleeps { flow.wake.at(c).seconds() } else { 0.0 };
+        let wake = self.wake();
         let all = drives(&self.plan.storage, flow);
         let at_drives = match self.plan.storage.host_array(flow) {
             Some((a, _)) => self.spread(a, &unlike(self, &all), k, wake),
@@ -178,6 +183,12 @@ impl One<'_> {
             }),
         };
         host + wake + at_drives
+    }
+
+    /// From the interrupt until the worker runs, seconds: one who has others outstanding may be awake.
+    pub(in crate::estimate) fn wake(&self) -> f64 {
+        let sleeps = self.ends == Ends::Usual || self.flow.outstanding.at(self.corner).get() == 1;
+        if sleeps { self.flow.wake.at(self.corner).seconds() } else { 0.0 }
     }
 
     /// An I/O of an array that the host runs, from the doorbell until the worker hears of the last command, and what

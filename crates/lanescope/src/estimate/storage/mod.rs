@@ -634,12 +634,13 @@ fn queued_behind(
     let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
     let memory = keys.memory_bandwidth.as_ref().map_or(0.0, |q| 2.0 * k.bytes / q.at(corner).bytes());
+    let of_drives = |visits, time| flash::Station::of_drives(drives, a.mirrors(), visits, time);
     let stations = [
         flash::Station::of(cores, 1.0, host),
         flash::Station::one(keys.command_time.at(corner).seconds() + commands * given),
-        flash::Station::of(drives, commands, drive.controller.keys.queue_time.at(corner).seconds()),
-        flash::Station::of(drives, commands, drive.controller.keys.command_time.at(corner).seconds()),
-        flash::Station::of(drives, count, slow.paces_of(drive)[1] * k.bytes / count),
+        of_drives(commands, drive.controller.keys.queue_time.at(corner).seconds()),
+        of_drives(commands, drive.controller.keys.command_time.at(corner).seconds()),
+        of_drives(count, slow.paces_of(drive)[1] * k.bytes / count),
         flash::Station::one(memory),
         flash::Station::one(slow.paces[1] * k.bytes),
     ];
@@ -682,11 +683,13 @@ fn queued_at_drives(
             true => nvme::trim(controller, corner, bytes),
             false => controller.keys.command_time.at(corner).seconds(),
         };
+        let mirrored = one.read && storage.host_array(flow).is_some_and(|(a, _)| a.mirrors());
+        let of_drives = |visits, time| flash::Station::of_drives(drives, mirrored, visits, time);
         let stations = [
             flash::Station::of(cores, 1.0, host),
             flash::Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
-            flash::Station::of(drives, commands, dealt),
-            flash::Station::of(drives, count, pace),
+            of_drives(commands, dealt),
+            of_drives(count, pace),
         ];
         let stations = [&stations[..], &slow.on_the_way(drive, one, workers)].concat();
         time += flash::among(flash, corner, one, (part, alone, held), &stations, drives) - alone;

@@ -449,7 +449,8 @@ fn times(diagnostics: &mut Diagnostics, network: &Network) {
 /// More than any switch has: the time to send it over the slowest link stays far from the end of the clock.
 const MOST_MEMORY: Bytes = Bytes(8 << 30);
 
-/// Messages larger than their station's queue, which are dropped whole: all of a flow's is a mistake, some are said.
+/// Messages larger than their station's queue, which are dropped whole: a mistake where that is all of a flow's, and a
+/// warning where it is some. What a saturating source sends never waits there.
 fn unqueued(network: &Network, s: &Stream) -> Option<Diagnostic> {
     let queue = network.station(s.source)?.queue.as_ref().filter(|_| s.load.typical != StreamLoad::Saturate)?;
     if s.largest() <= queue.typical.0 {
@@ -460,14 +461,17 @@ fn unqueued(network: &Network, s: &Stream) -> Option<Diagnostic> {
     let name = format!("{}: a queue of {}", network.node(s.source).name, queue.typical);
     let hint = "what does not fit into the queue whole is dropped: make it as large as the largest message, or leave \
                 it out";
-    Some(if larger == sizes.len() {
-        let what = format!("{name} holds no message of flow {} ({})", s.group, s.sizes_text());
-        Diagnostic::error(queue.span, what).hint(hint)
-    } else {
-        let part = digits(100.0 * larger as f64 / sizes.len() as f64);
-        let what = format!("{name} holds none of the largest messages of flow {}, {part} % of all", s.group);
-        Diagnostic::warning(queue.span, what).hint(hint)
-    })
+    if larger == sizes.len() {
+        let smallest = Bytes(sizes.into_iter().min().unwrap_or(0));
+        let what = match smallest == s.size.typical {
+            true => format!("{name} holds no message of flow {} ({smallest})", s.group),
+            false => format!("{name} holds no message of flow {} (the smallest is {smallest})", s.group),
+        };
+        return Some(Diagnostic::error(queue.span, what).hint(hint));
+    }
+    let part = digits(100.0 * larger as f64 / sizes.len() as f64);
+    let what = format!("{name} is smaller than {part} % of the messages of flow {}", s.group);
+    (larger > 0).then(|| Diagnostic::warning(queue.span, what).hint(hint))
 }
 
 /// Frames against buffers and MTUs.

@@ -36,9 +36,9 @@ impl Train {
 /// From a message's birth to its last bit at the destination, in femtoseconds.
 ///
 /// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are
-/// there. Those behind the first are alike, but for the last, so of their beginnings at a hop the second's and that of
-/// the last alike decide: each is when it has come, or when those before it have gone. The first may be longer (RETH),
-/// and the last is what is left of the message.
+/// there. The first may be longer (RETH), the last is what is left of the message, and those between are alike: they
+/// follow one another as the slowest wire so far has them, so that the last of them begins when it has come, or right
+/// behind all others if the second had to wait. Behind a first frame alone, the last follows that.
 pub(crate) fn message(network: &Network, path: &[u32], train: Train, corner: Corner) -> u128 {
     let Train { leading, each, last, before } = train;
     // When each begins on a wire.
@@ -49,7 +49,7 @@ pub(crate) fn message(network: &Network, path: &[u32], train: Train, corner: Cor
         second = second.max(first + long);
         match before {
             0 => {}
-            1 => begins = begins.max(second),
+            1 => begins = begins.max(first + long),
             _ => {
                 alike = alike.max(second + (before - 2) * one);
                 begins = begins.max(alike + one);

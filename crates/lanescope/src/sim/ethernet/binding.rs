@@ -66,20 +66,28 @@ pub(in crate::sim) fn stream(
         };
     }
     if drops {
-        let part = percent(frames.dropped as f64 / frames.sent as f64);
+        let part = |frames_of: u64| percent(frames_of as f64 / frames.sent as f64);
+        if 2 * frames.refused > frames.dropped {
+            // Of several sources by their table: any of them may be the one.
+            let [first, last] = [streams[0], streams[streams.len() - 1]].map(|s| network.streams[s].source);
+            let node = network.node(first);
+            let name = if first == last { &node.name } else { &node.group };
+            let evidence = format!("its queue had no room for {} % of the frames", part(frames.refused));
+            return Binding { element: format!("parts.{name}"), resource: "queue".into(), evidence };
+        }
         let again = match frames.resent {
             0 => String::new(),
-            n => format!(", {} % of all that was sent was sent again", percent(n as f64 / frames.sent as f64)),
+            n => format!(", {} % of all that was sent was sent again", part(n)),
         };
         let lost = |m: &SimulatedMemory| m.no_memory + m.no_headroom;
-        // Those that they pass, if it was not the station's queue that had no room. Of equal ones the first.
+        // On these ways, if it was there: others are taken where frames are spread. Of equal ones the first.
         let passed = |node: NodeId| ways.iter().any(|w| network.leaves(*w) == node);
-        let in_switches = 2 * frames.refused <= frames.dropped;
-        let dropping = network.switches().zip(memories);
-        let dropping = dropping.filter(|((id, ..), m)| in_switches && lost(m) > 0 && passed(*id));
-        let worst = dropping.reduce(|worst, next| if lost(next.1) > lost(worst.1) { next } else { worst });
-        return match worst {
-            Some(((_, node, k), m)) => Binding {
+        let dropping = network.switches().zip(memories).filter(|(_, m)| lost(m) > 0);
+        let key = |((id, ..), m): &((NodeId, _, _), &SimulatedMemory)| (passed(*id), lost(m));
+        let worst = dropping.reduce(|worst, next| if key(&next) > key(&worst) { next } else { worst });
+        if let Some(((_, node, k), m)) = worst {
+            let part = part(frames.dropped - frames.refused);
+            return Binding {
                 element: format!("parts.{}", node.name),
                 resource: "memory".into(),
                 evidence: if m.no_headroom > m.no_memory {
@@ -87,13 +95,8 @@ pub(in crate::sim) fn stream(
                 } else {
                     format!("its memory of {} was full: {part} % of the frames dropped{again}", k.memory.typical)
                 },
-            },
-            None => Binding {
-                element: format!("parts.{}", network.node(network.streams[streams[0]].source).name),
-                resource: "queue".into(),
-                evidence: format!("its queue was full: {part} % of the frames dropped"),
-            },
-        };
+            };
+        }
     }
     own_load(network, streams)
 }

@@ -395,25 +395,27 @@ impl Station {
     #[allow(clippy::too_many_arguments)]
     fn take(&mut self, index: u32, sender: u32, target: u32, data: u64, which: usize, now: u64, net: &mut Net) {
         let s = &self.senders[sender as usize];
-        let (t, stream) = (s.targets[target as usize], s.stream);
+        let (t, stream, endless) = (s.targets[target as usize], s.stream, s.source.saturates());
         let lane = &mut self.lanes[index as usize];
         if lane.messages.is_empty() {
             // A sender that always has something: its message begins now.
             net.streams[stream as usize].tally.start(now);
             let m = Message { born: now, left: now, bytes: s.source.bytes, sender, target, begun: true };
             lane.messages.push_back(m);
-            self.backlog += m.bytes;
             self.messages += 1;
         }
         let Some(m) = lane.messages.front_mut() else { return };
         // What an endless sender begins here has begun, and has had no frame.
-        let first = !m.begun || m.bytes == s.source.bytes && lane.endless.is_some();
+        let first = !m.begun || m.bytes == s.source.bytes && endless;
         if !m.begun {
             (m.begun, m.left) = (true, now);
         }
         m.bytes -= data;
         let (born, left, last) = (m.born, m.left, m.bytes == 0);
-        self.backlog -= data;
+        // What an endless sender begins never waited.
+        if !endless {
+            self.backlog -= data;
+        }
         lane.sent += 1;
         if last {
             lane.messages.pop_front();

@@ -8,6 +8,7 @@
 use crate::plan::storage::{self, Storage, Volume};
 use crate::scenario::keys::Level;
 use crate::sim::storage::cache_fill::CacheFill;
+use crate::sim::storage::mirrors::Mirrors;
 use crate::sim::storage::{Event, Fabric, Job, Owner};
 use crate::tools::Slab;
 use std::collections::{BTreeMap, VecDeque};
@@ -74,8 +75,7 @@ pub(super) struct Array {
     works: Slab<Work>,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
-    /// Whose turn it is among mirrors.
-    mirror: bool,
+    mirrors: Mirrors,
 }
 
 impl Array {
@@ -101,7 +101,7 @@ impl Array {
             turn: 0,
             works: Slab::new(),
             waiting: VecDeque::new(),
-            mirror: false,
+            mirrors: Mirrors::default(),
         }
     }
 
@@ -173,8 +173,7 @@ impl Fabric {
         let mut tasks = Vec::new();
         for (stripe, place, bytes) in a.cut(i.offset, i.size) {
             let (disk, mirror) = a.disk(stripe, place / a.strip);
-            a.mirror = !a.mirror;
-            let disk = mirror.filter(|_| a.mirror).unwrap_or(disk);
+            let disk = mirror.filter(|_| a.mirrors.second_reads(disk / 2, bytes)).unwrap_or(disk);
             tasks.push((a.disks[disk], stripe * a.strip + place % a.strip, bytes));
         }
         let tasks = self.in_transfers(tasks);

@@ -1,12 +1,13 @@
 //! An array that a host runs over NVMe drives: each of its commands is one of a drive's, in the worker's queue pair
 //! there, and crosses the host's bus by itself.
 //!
-//! A read or write is cut by [`storage::Array::spread`]; of mirrors reads take turns. Of a stripe of RAID 5 that is not
-//! written whole the old data and parity come to host memory first; then the worker's processor makes the parity, and
-//! the new data and it are written.
+//! A read or write is cut by [`storage::Array::spread`]; of two mirrors that one reads which has read less (`mirrors`).
+//! Of a stripe of RAID 5 that is not written whole the old data and parity come to host memory first; then the worker's
+//! processor makes the parity, and the new data and it are written.
 
 use crate::plan::storage::{self, Piece, Spread, Storage};
 use crate::sim::core::clock::Pace;
+use crate::sim::storage::mirrors::Mirrors;
 use crate::sim::storage::{Event, Fabric, Owner};
 use std::collections::HashMap;
 
@@ -17,8 +18,7 @@ pub(super) struct HostArray {
     /// For each command beyond an I/O's first, fs; and for the bytes that parity is made of.
     command: u64,
     parity: Pace,
-    /// Whose turn it is among mirrors.
-    turn: bool,
+    mirrors: Mirrors,
     /// What becomes of I/Os whose last commands have not gone.
     spreads: HashMap<u32, Spread>,
 }
@@ -27,7 +27,13 @@ impl HostArray {
     pub(super) fn of(array: &storage::Array) -> Option<HostArray> {
         let host = array.host()?;
         let (command, parity) = (host.command.typical.fs(), Pace::new(host.parity.typical));
-        Some(HostArray { planned: array.clone(), command, parity, turn: false, spreads: HashMap::new() })
+        Some(HostArray {
+            planned: array.clone(),
+            command,
+            parity,
+            mirrors: Mirrors::default(),
+            spreads: HashMap::new(),
+        })
     }
 
     /// What the worker's processor has to do for so many commands beyond the first, and for so much parity, fs.
@@ -90,8 +96,7 @@ impl Fabric {
         for piece in pieces {
             let Some(a) = self.host_arrays[array as usize].as_mut() else { return };
             let mirrors = a.planned.mirrors();
-            a.turn ^= mirrors && read;
-            let other = mirrors && read && a.turn;
+            let other = mirrors && read && a.mirrors.second_reads(piece.disk / 2, piece.bytes);
             let owner = if piece.own { Owner::Io(io) } else { Owner::Beside(io) };
             let range = (piece.offset, piece.bytes);
             self.put(owner, piece.disk + usize::from(other), read, range, now);

@@ -14,6 +14,7 @@ mod count;
 mod device;
 mod fabrics;
 mod host_array;
+mod mirrors;
 mod nvme;
 mod report;
 mod scsi;

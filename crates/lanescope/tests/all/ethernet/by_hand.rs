@@ -202,7 +202,24 @@ fn messages_that_no_queue_takes_are_said() {
     let (made, says) = checked(&["flows.queue.size=10001 B"]);
     assert!(!made && says.contains("a queue of 10000 B holds no message of flow queue (10001 B)"), "{says}");
     let (made, says) = of(&TWO_LOSSES.replace("size = \"9000 B\"", "sizes = \"web-search\""), &[]);
-    assert!(made && says.contains("holds none of the largest messages of flow queue, "), "{says}");
-    // A saturating source has nothing in its queue.
+    assert!(made && says.contains("% of the messages of flow queue"), "{says}");
+    // What is drawn is never as large as the last point, which no message reaches.
+    let points = "sizes = [[\"0 B\", \"0 %\"], [\"9000 B\", \"100 %\"], [\"1 MB\", \"100 %\"]]";
+    assert_eq!(of(&TWO_LOSSES.replace("size = \"9000 B\"", points), &[]), (true, String::new()));
     assert_eq!(checked(&["flows.queue.size=1 MB", "flows.queue.load=saturate"]), (true, String::new()));
+}
+
+/// What a saturating source has begun never waited: another flow of its station finds the queue empty.
+#[test]
+fn an_endless_message_is_not_in_the_queue() {
+    let beside = "[flows.beside]\nfrom = \"a\"\nto = \"end\"\ndo = \"send\"\nsize = \"1500 B\"\n\
+                  load = { rate = \"10 Mb/s\" }\n[run]";
+    let behind = TWO_LOSSES.replace("[run]", beside);
+    let before = behind.replace("beside]", "a]").replace("queue]", "z]");
+    for (text, endless, beside) in [(behind, "queue", "beside"), (before, "z", "a")] {
+        let sets = [format!("flows.{endless}.size=1 MB"), format!("flows.{endless}.load=saturate")];
+        let s = simulate(&text, &[&sets[0], &sets[1]]);
+        let beside = s.flows.iter().find(|f| f.name == beside).expect("a flow");
+        assert!(beside.operations > 5 && frames(beside).refused == 0, "{:?}", frames(beside));
+    }
 }

@@ -87,6 +87,9 @@ fn check(plan: &Plan, s: &Simulation) {
     let by_stations: u64 = s.flows.iter().map(|f| frames(f).refused).sum();
     let by_switches = s.switches.iter().filter_map(|w| w.memory).map(|m| m.no_memory + m.no_headroom).sum::<u64>();
     assert_eq!(by_stations + by_switches, dropped(s), "each frame is dropped in one place");
+    for flow in s.flows.iter().filter(|f| f.bound_by.resource == "queue") {
+        assert!(2 * frames(flow).refused > frames(flow).dropped, "{}: {:?}", flow.name, flow.bound_by);
+    }
     for flow in s.flows.iter().filter(|f| f.bound_by.resource == "memory") {
         let named = |w: &&SimulatedSwitch| flow.bound_by.element == format!("parts.{}", w.name);
         let memory = s.switches.iter().find(named).and_then(|w| w.memory).expect("a switch");

@@ -263,6 +263,7 @@ fn what_broke_a_law_keeps_it() {
         (include_str!("../../cases/bound-below-simulation/storage-write-cache.toml"), "2 s"),
         (include_str!("../../cases/ssd-fetch-while-opening.toml"), "20 ms"),
         (include_str!("../../cases/strips-on-mirrors.toml"), "10 ms"),
+        (include_str!("../../cases/unequal-pieces-on-mirrors.toml"), "200 ms"),
     ];
     for (text, time) in cases {
         let (plan, d) = plan(text, &[&format!("run.for={time}"), "run.warmup=0 s", "run.max_packets=1000000"]);

@@ -3,7 +3,7 @@
 
 use super::simulate;
 use crate::common::choices::runner;
-use crate::common::{has, plan, run as answer, simulate_by, simulated, within, wrong};
+use crate::common::{has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
 use lanescope::result::{Report, Simulation};
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
@@ -232,4 +232,34 @@ fn what_goes_wrong_on_purpose() {
     );
     let split = answer(&three, &["flows.io.access={ size = \"8 MiB\" }", "parts.d.max_transfer=\"128 KiB\""]);
     assert!(split.notes.iter().any(|n| n.mechanism == "split"), "{:?}", split.notes);
+}
+
+/// The two drives of a pair read as much as each other, whatever an I/O becomes: but for one piece, and for what is in
+/// flight at the end. Where all I/Os were of two strips, half of the drives had read nothing.
+#[test]
+fn both_drives_of_a_pair_read_alike() {
+    let text = include_str!("../../cases/unequal-pieces-on-mirrors.toml");
+    for drives in [4, 6] {
+        for strips in 1..6 {
+            let size = format!("{} KiB", 16 * strips);
+            let access = format!("{{ size = \"{size}\", read = \"100 %\", random = \"100 %\", align = \"{size}\" }}");
+            let sets = [
+                format!("parts.d.count={drives}"),
+                format!("flows.f.access={access}"),
+                "parts.a.strip=16 KiB".into(),
+                "parts.d.queue_time=0 s".into(),
+                "run.for=40 ms".into(),
+                "run.warmup=0 s".into(),
+            ];
+            let plan = planned(text, &sets.each_ref().map(String::as_str));
+            let s = simulate_by(&plan, 1, u64::MAX);
+            let up: Vec<u64> = s.links.iter().filter(|l| l.to == "host").map(|l| l.slots.payload).collect();
+            assert_eq!(up.len(), drives);
+            for pair in up.chunks(2) {
+                let in_flight = 32 * 16 * 1024 * strips;
+                assert!(pair[0].min(pair[1]) > 4 * in_flight, "{size}: {up:?}");
+                assert!(pair[0].abs_diff(pair[1]) <= in_flight, "{drives} drives, {size}: {up:?}");
+            }
+        }
+    }
 }

@@ -122,6 +122,11 @@ fn both_ends_on_one_switch() {
     let by_hand = HOST + first + 10 * (1538 + 606) * BYTE + 100 * NS;
     assert_eq!(fs(only(&simulate(&switched(), &slow)).writes.times.max), by_hand);
     assert_eq!(fs(flow(&run(&switched(), &slow), "net").latency.typical), by_hand);
+    // A slower link to the near end: the short frame comes when the one before it has long gone.
+    let slow = ["links.lan.ethernet=1 Gb/s"];
+    let by_hand = HOST + 10 * (1538 + 606) * BYTE + 100 * NS + 400 * NS + 606 * BYTE + 100 * NS;
+    assert_eq!(fs(only(&simulate(&switched(), &slow)).writes.times.max), by_hand);
+    assert_eq!(fs(flow(&run(&switched(), &slow), "net").latency.typical), by_hand);
 }
 
 #[test]
