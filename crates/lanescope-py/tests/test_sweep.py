@@ -249,15 +249,18 @@ def stored(out):
 
 
 def under_way(file, tmp_path, slow):
-    """A sweep that has stored something and goes on: its process, its folder, and how long its points are."""
+    """A sweep that has stored some of its points, not all: its process, its folder, and how long its points are.
+    The process is stopped (SIGSTOP), so that it stays so however the machine shares its time."""
     for n in range(6):
         out = tmp_path / f"out{n}"
         process = started(file, out, slow)
         stored(out)
-        time.sleep(0.1)
-        if process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+        if len(lanescope_rows(out)) < 60:
             return process, out, slow
         # All was done before it was stored for the first time: the machine is faster than when it was measured.
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
         slow = f"{2 * float(slow.split()[0]):.1f} ms"
     raise AssertionError(f"sixty points of {slow} are done at once")
 
@@ -294,6 +297,7 @@ def test_ctrl_c_stores_what_there_is(file, slow, tmp_path):
         folder.mkdir()
         process, out, slow = under_way(file, folder, slow)
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGCONT)
         told, errors = process.communicate(timeout=60)
         if int(told.split()[0]) < 60:
             break
@@ -356,9 +360,16 @@ def test_a_fork_while_a_run_goes_on(scenario):
         [],
         [],
     )
-    thread = threading.Thread(target=native.run, args=(2,))
+    running, go_on = threading.Event(), threading.Event()
+
+    def told(_):
+        running.set()
+        go_on.wait()
+
+    thread = threading.Thread(target=native.run, args=(2, told))
     thread.start()
-    time.sleep(0.1)
+    # It has worked on some points, and stays so.
+    running.wait()
     # Here the other thread has it; in the child that thread is not there at all.
     with pytest.raises(lanescope.SweepError, match="another thread is running this sweep"):
         native.done()
@@ -370,6 +381,7 @@ def test_a_fork_while_a_run_goes_on(scenario):
             os._exit(7 if lanescope.sweep(scenario, GRID).done == 21 else 1)
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    go_on.set()
     thread.join()
     assert native.done() == 40 and native.left() == 0 and native.close().done == 40
     with pytest.raises(lanescope.SweepError, match="is closed"):
