@@ -248,8 +248,8 @@ pub(in crate::estimate) struct Carrier<'a> {
     /// flow, over a bus all with the first.
     pub(in crate::estimate) moved: Vec<[[f64; 3]; 3]>,
     hops: Vec<Hop>,
-    /// When the last of the messages in order has come, by its ends and queue pair; kept once there are any of several
-    /// packets.
+    /// When the last of the messages in order has come, by its ends and queue pair. Also one packet may overtake
+    /// another on a timeline: a shorter one finds a pause that the one before had no room in.
     came: HashMap<([u32; 2], u32), f64>,
     /// Messages that ranks with several queue pairs have handed over, by their numbers: data that were arranged, and
     /// all else.
@@ -606,7 +606,7 @@ impl<'a> Carrier<'a> {
             sent += done.alone;
         }
         // What was sent first comes first; only data that were arranged may be overtaken.
-        if post.what != What::Data && (train.n > 1.0 || !self.came.is_empty()) {
+        if post.what != What::Data {
             let before = self.came.entry((endpoints, connection)).or_default();
             when.last = when.last.max(*before);
             *before = when.last;

@@ -1,13 +1,31 @@
-//! What an array makes of its I/Os: disk reads and writes, passages through the adapter's memory and its parity engine,
-//! per byte.
+//! What an array behind an adapter makes of its I/Os: commands of disks, passages through the adapter's memory and its
+//! parity engine.
 //!
 //! At least, what a cache may gather goes to the disks in whole stripes, and of what may be written again while it
 //! waits nothing goes there at all.
 
+use crate::estimate::storage::cut::Cut;
+use crate::estimate::storage::disk::{heads, range, variation};
 use crate::estimate::storage::ends::Ends;
-use crate::estimate::storage::{Kind, SECTOR};
-use crate::plan::storage::{Array, IoFlow, Storage};
+use crate::estimate::storage::nvme;
+use crate::estimate::storage::queueing::{Station, queue};
+use crate::estimate::storage::{Kind, Part, SECTOR, command, queue_pairs};
+use crate::plan::Dma;
+use crate::plan::storage::{Array, Device, IoFlow, Storage, Volume};
 use crate::scenario::keys::{Level, Line, WHOLE};
+use crate::scenario::quantity::Corner;
+use std::collections::BTreeMap;
+
+/// Of mirrored disks that a sequential flow reads, which of each pair it reads: the one that it began with, the second
+/// of the first such flow, the first of the next.
+fn reads_on(storage: &Storage, a: &Array, flow: &IoFlow, k: Kind) -> Option<usize> {
+    if !k.read || k.random > 0.0 || !a.mirrors() || !a.has_heads(storage) {
+        return None;
+    }
+    let reads = |f: &&IoFlow| f.volume == flow.volume && f.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
+    let before = storage.flows.iter().filter(reads).position(|f| std::ptr::eq(f, flow)).unwrap_or(0);
+    Some((before + 1) % 2)
+}
 
 /// The part of what a flow writes that goes to an array's disks for certain. What is written again while it waits in a
 /// cache takes the place of the old, and never goes there; that cannot be in a row of writes each behind the other,
@@ -71,4 +89,133 @@ pub(in crate::estimate) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow
     };
     let kept = if ends == Ends::Least { kept(storage, flow, a) } else { 1.0 };
     of(all.reads * kept, all.writes * kept, 1.0 + (all.memory - 1.0) * kept, all.parity * kept)
+}
+
+/// What an array's commands ask of its disks, its transports, and its adapter's processor, memory and parity engine; of
+/// NVMe drives behind it, bytes of the flows of PCIe there.
+pub(in crate::estimate) fn demand(
+    (storage, flow, array): (&Storage, &IoFlow, u32),
+    (corner, ends): (Corner, Ends),
+    k: Kind,
+    add: &mut dyn FnMut(Part, f64, f64),
+    dma: &mut BTreeMap<usize, f64>,
+) {
+    let a = &storage.arrays[array as usize];
+    let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
+    let data = a.data_disks() as f64;
+    let Some(adapter) = a.adapter() else { return };
+    let own = &storage.adapters[adapter as usize];
+    let Some(keys) = own.host_adapter() else { return };
+    let back = own.writes_back();
+    // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up
+    // strips in a cache.
+    let gathered = !k.read && back && (k.random < 1.0 || ends == Ends::Least);
+    let cut = Cut::of(storage, a, flow, k);
+    let (piece, disks) = match ends {
+        _ if gathered => (strip, (k.bytes / strip).clamp(1.0, n)),
+        Ends::Least => (k.bytes.min(strip), n),
+        Ends::Usual => (k.bytes / cut.pieces, cut.disks),
+    };
+    let pieces = (k.bytes / piece).max(1.0);
+    let Passages { reads, writes, memory, parity } = passages(storage, ends, flow, a, k);
+    let bytes = k.count * k.bytes;
+    if let Some(rate) = &keys.memory_bandwidth {
+        add(Part::Cache(adapter), rate.at(corner).bytes(), bytes * memory);
+    }
+    if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
+        add(Part::Parity(adapter), rate.at(corner).bytes(), bytes * parity);
+    }
+    // Old data and parity are read before new ones are written, two commands of each stripe at a time, of as many
+    // stripes as there are disks. Heads that wait for the one while they could do the other are busy K of K + n - 1,
+    // for K commands among n disks alike (Zahorjan, Sevcik, Eager, Galler: CACM 25, 1982).
+    let under_way = 2.0 * if back { n } else { f64::from(flow.outstanding.at(corner).get()) };
+    let alone = match !k.read && reads > 0.0 && ends == Ends::Usual {
+        true => (under_way + n - 1.0) / under_way,
+        false => 1.0,
+    };
+    // The pieces of one I/O on one disk lie side by side: its heads move once.
+    let moves = k.random * pieces.min(disks) / pieces;
+    let one_side = if ends == Ends::Usual { reads_on(storage, a, flow, k) } else { None };
+    // What a sequential reader leaves out between two of its I/Os passes below the heads.
+    let gap = if k.random > 0.0 || !a.has_heads(storage) { 0.0 } else { (k.step as f64 - k.bytes) / pieces };
+    let drives = nvme::behind(storage, a);
+    let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
+    let mut each = |read: bool, (count, piece): (f64, f64), random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
+        if count * piece <= 0.0 {
+            return;
+        }
+        // A sequential reader of RAID 5 passes over the parity.
+        let sweeps = k.read && level == Level::Raid5 && random == 0.0;
+        let over = if sweeps { n / data } else { 1.0 };
+        let (swept, gap) = (over * alone, gap * over);
+        let step = if gap > 0.0 { (piece + gap).round() as u64 } else { SECTOR };
+        let kind = Kind { count: 0.0, bytes: piece, read, trim: false, random: random * alone, swept, step, ..k };
+        for (i, disk) in a.disks.iter().enumerate() {
+            let part = match one_side {
+                Some(side) if i % 2 == side => 2.0,
+                Some(_) => continue,
+                None => 1.0,
+            };
+            command(storage, corner, ends, flow, *disk, kind, part * count / n, add);
+        }
+        let cut = drives.first().map_or(1.0, |d| nvme::commands(d.controller, corner, kind));
+        if given > 0.0 {
+            add(Part::Processor(adapter), 1.0, count * cut * given);
+        }
+        for drive in &drives {
+            let Dma::Pcie { read: reads, write } = drive.own.dma else { continue };
+            *dma.entry(if read { write } else { reads }.0 as usize).or_default() += count / n * piece;
+            for (flow, moved) in nvme::around(drive, flow, corner, kind) {
+                // Pieces that are cut anywhere may have no lists at all.
+                let certain = flow != drive.controller.lists || ends == Ends::Usual;
+                *dma.entry(flow.0 as usize).or_default() += if certain { count / n * moved } else { 0.0 };
+            }
+            queue_pairs(drive, corner, Kind { count: count / n, ..kind }, add);
+        }
+    };
+    // The parity of a part of a stripe is a command of its own, as long as `passages` has it.
+    let parts = level == Level::Raid5 && !k.read && reads > 0.0 && ends == Ends::Usual;
+    for (read, all) in [(true, reads), (false, writes)] {
+        let of_data = if parts { all.min(1.0) } else { all };
+        each(read, (bytes * of_data / piece, piece), moves, add);
+        let parities = k.count * cut.stripes;
+        each(read, (parities, bytes * (all - of_data) / parities), k.random, add);
+    }
+}
+
+/// Time of a random read of disks, or of a write through to them, with those that wait beside it for the heads.
+pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFlow, (k, alone): (Kind, f64)) -> f64 {
+    let n = flow.outstanding.at(corner).get();
+    let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
+    let (disk, disks, cut, mirrored) = match flow.volume {
+        Volume::Target(t) => (t, 1.0, Cut { pieces: 1.0, disks: 1.0, stripes: 1.0 }, false),
+        Volume::Array(a) => {
+            let a = &storage.arrays[a as usize];
+            let Some(&first) = a.disks.first().filter(|_| k.read || !back) else { return alone };
+            // Two mirrors write the same.
+            let disks = if a.mirrors() && !k.read { a.data_disks() } else { a.disks.len() as u64 };
+            (first, disks as f64, Cut::of(storage, a, flow, k), a.mirrors() && k.read)
+        }
+        Volume::Station(_) => return alone,
+    };
+    let Device::Disk(d) = &storage.targets[disk as usize].device else { return alone };
+    if k.random == 0.0 || k.trim || !k.read && d.write_cache.typical {
+        return alone;
+    }
+    let (bytes, at) = (k.bytes / cut.disks, range(storage, flow));
+    let service = heads(d, corner, Ends::Usual, at, Kind { bytes, ..k });
+    let varied = variation(d, corner, at, bytes, service);
+    // What comes to a disk of many comes by chance; of two mirrors, every second of that (Kingman: Proc. Camb. Phil.
+    // Soc. 57, 1961); and to the one pair there is, nothing comes by chance. Two commands among n disks, each of a
+    // constant time, begin together or one behind the other: who comes then finds 1 / (2 - 1/n) of a service left, as
+    // may be worked out by hand.
+    let chance = if mirrored { (1.0 - 2.0 / disks) / 2.0 } else { 1.0 };
+    // So many commands at once have a disk each.
+    let at_once = disks / cut.disks;
+    let rest = ((chance + varied) / (2.0 - 1.0 / at_once)).min(1.0);
+    // The last of several waits longest, if they do not all wait for the same.
+    let differ = if disks > 1.0 { (disks - cut.disks) / (disks - 1.0) } else { 0.0 };
+    let more = (2..=cut.disks.round() as u64).map(|i| 1.0 / i as f64).sum::<f64>();
+    let station = Station { rest, ..Station::of(disks, cut.disks, service) };
+    queue(vec![(station, 1.0 + differ * more)], (n, alone, 0.0))
 }

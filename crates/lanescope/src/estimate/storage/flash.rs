@@ -3,13 +3,13 @@
 //!
 //! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every
 //! program were full. The time of a command alone is the least: pages on different channels. With others outstanding,
-//! reads wait at channels and link as mean-value analysis has it (Reiser, Lavenberg: JACM 27, 1980, with the mean rest
-//! of a constant service), all of one kind and pages anywhere; writes share programs by halves: while one half of those
-//! outstanding is programmed, the other waits. What garbage collection moves, erases, and programs that hold their dies
-//! are in the usual demands and in no bound; how long reads wait for those is in [`programs`](super::programs). Not in
-//! it: mixes of kinds.
+//! reads wait at channels and link as a mean-value analysis has it ([`queueing`](super::queueing)), all of one kind and
+//! pages anywhere; writes share programs by halves: while one half of those outstanding is programmed, the other waits.
+//! What garbage collection moves, erases, and programs that hold their dies are in the usual demands and in no bound;
+//! how long reads wait for those is in [`programs`](super::programs). Not in it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::queueing::{Station, queue};
 use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd};
@@ -19,9 +19,6 @@ use crate::units::Time;
 
 /// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
 const PLACES: u64 = 64;
-/// Commands outstanding that waits are worked out for one by one.
-const MOST: u32 = 1024;
-
 /// Pages that a command has at least.
 fn pages(k: &Ssd, bytes: f64) -> f64 {
     (bytes / k.page.typical.f64().max(1.0)).ceil().max(1.0)
@@ -206,45 +203,6 @@ pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, (opens, wire): (f64, f6
     if least { each.fold(f64::INFINITY, f64::min) } else { each.by_ref().sum::<f64>() / n as f64 }
 }
 
-/// What a command passes: servers that share its visits, and the time of one. A server may deal with several visits at
-/// once, of different kinds: planes of a die that sense together.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::estimate) struct Station {
-    pub(in crate::estimate) servers: f64,
-    pub(in crate::estimate) visits: f64,
-    pub(in crate::estimate) service: f64,
-    pub(in crate::estimate) joint: f64,
-}
-
-impl Station {
-    /// One server, visited once.
-    pub(in crate::estimate) fn one(service: f64) -> Station {
-        Station::of(1.0, 1.0, service)
-    }
-
-    /// Servers that deal with one visit at a time.
-    pub(in crate::estimate) fn of(servers: f64, visits: f64, service: f64) -> Station {
-        Station { servers, visits, service, joint: 1.0 }
-    }
-
-    /// The same of drives, which in pairs of mirrors take turns (`mirrored`): visits come to each of a pair more evenly
-    /// than by chance (Erlang of two stages, whose variance is half of that), so that who comes waits half as long by
-    /// Kingman's formula (Proc. Camb. Phil. Soc. 57, 1961), and as behind one server that is twice as fast.
-    pub(in crate::estimate) fn of_drives(drives: f64, mirrored: bool, visits: f64, service: f64) -> Station {
-        let turns = if mirrored { 2.0 } else { 1.0 };
-        Station::of(drives / turns, visits, service / turns)
-    }
-
-    /// How long who comes waits, with so many visits to each server in a second that wait so long: those that wait, and
-    /// are of its kind, in full, what is served half done (for constant services: the mean rest).
-    fn wait(&self, each: f64, waits: f64) -> f64 {
-        let waiting = each * waits;
-        // Of so many that wait, so many are of different kinds and go at once.
-        let at_once = self.joint * (1.0 - (1.0 - 1.0 / self.joint).powf(waiting.max(1.0)));
-        self.service * (waiting / self.joint + each * self.service / at_once / 2.0)
-    }
-}
-
 /// Seconds of one of `n` commands that are outstanding, when it would take so long by itself: at one drive, or anywhere
 /// on several that share them.
 pub(in crate::estimate) fn among(
@@ -297,22 +255,4 @@ pub(in crate::estimate) fn among(
     ];
     stations.extend(beside.iter().map(|s| (*s, s.visits)));
     queue(stations, (n, alone, held))
-}
-
-/// Seconds of one of `n` that are outstanding and pass stations, each with how often a command waits there one behind
-/// the other, when it would take so long by itself, and waits so long at the first one for what is no command.
-fn queue(mut stations: Vec<(Station, f64)>, (n, alone, held): (u32, f64, f64)) -> f64 {
-    stations.retain(|(s, _)| s.service > 0.0);
-    let mut waits = vec![0.0_f64; stations.len()];
-    let (mut time, mut before) = (alone, 0.0);
-    for i in 1..=n.min(MOST) {
-        // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
-        for (at, ((s, _), wait)) in stations.iter().zip(&mut waits).enumerate() {
-            // What holds the first station for itself is there whoever else waits.
-            *wait = s.wait(before * s.visits / s.servers, *wait) + if at == 0 { held } else { 0.0 };
-        }
-        time = alone + stations.iter().zip(&waits).map(|((_, times), wait)| times * wait).sum::<f64>();
-        before = i as f64 / time;
-    }
-    time.max(n as f64 / before.max(1e-300))
 }

@@ -7,16 +7,18 @@
 //!
 //! Transactions between stations are I/Os without an adapter: their wires, and the time of one, are in [`transact`].
 //!
-//! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A
-//! sequential flow is taken at the rate of the zone in which its range begins.
+//! Not in it: queueing for buses, reads and writes that come in bunches, read-ahead that runs dry.
 
 mod array;
+mod cut;
+mod disk;
 mod ends;
 pub(in crate::estimate) mod fabrics;
 mod flash;
 mod host_array;
 mod nvme;
 pub(in crate::estimate) mod programs;
+mod queueing;
 mod report;
 mod train;
 pub(in crate::estimate) mod transact;
@@ -29,17 +31,18 @@ use crate::estimate::pci;
 use crate::estimate::pcie::resources::path;
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{AdapterKind, Device, IoFlow, Medium, Storage, Target, Volume, seek, zones};
+use crate::plan::storage::{AdapterKind, Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::protocol::scsi;
-use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE};
+use crate::scenario::keys::{Arrivals, Line, WHOLE};
 use crate::scenario::quantity::Corner;
-use array::{Passages, passages};
+use disk::{heads, range};
 use ends::Ends;
 use host_array::Shape;
 use nvme::{Drive, drives};
+use queueing::Station;
 pub(in crate::estimate) use report::{binding, flows, links, notes, words};
 use std::collections::BTreeMap;
-use unloaded::{One, fastest, left_out, turn};
+use unloaded::One;
 
 /// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.
 #[derive(Clone, Debug, Default)]
@@ -74,59 +77,6 @@ fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
     scsi::io(keys.scsi.typical.0, policy, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
 }
 
-/// Seconds of a disk's heads for a command. At least its transfer in the fastest zone of the range: the heads may stand
-/// where they should. Usually, where they must move, a seek within the range and half a turn; and what a sequential
-/// flow leaves out.
-fn heads(k: &Disk, corner: Corner, ends: Ends, (start, range): (f64, f64), kind: Kind) -> f64 {
-    if ends == Ends::Least {
-        return kind.bytes / fastest(k, corner, (start, range));
-    }
-    let rate = media_rate(k, corner, start);
-    // Whole sectors move.
-    let bytes = (kind.bytes / SECTOR as f64).ceil() * SECTOR as f64;
-    let random = match kind.random > 0.0 {
-        true => kind.random * positioning(k, corner, (start, range), bytes),
-        false => left_out(k, corner, kind.read, kind.step as f64 - bytes, rate),
-    };
-    random + bytes * kind.swept / rate
-}
-
-/// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
-pub(in crate::estimate) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
-    let zones = f64::from(zones(k));
-    let zone = (at * zones / k.capacity.typical.f64()).floor().clamp(0.0, zones - 1.0);
-    let (outer, inner) = (k.outer_rate.at(corner).bytes(), k.inner_rate.at(corner).bytes());
-    outer - (outer - inner) * zone / (zones - 1.0).max(1.0)
-}
-
-/// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a
-/// turn. Within a track nothing moves.
-pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
-    let turn = turn(k, corner);
-    let (track, room) = (media_rate(k, corner, start) * turn, (range - bytes).max(0.0));
-    let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
-    let all = (0..STEPS).map(|i| {
-        // The difference of two places has a triangular density.
-        let x = (2.0 * i as f64 + 1.0) / STEPS as f64 - 1.0;
-        let far = (x * room + bytes).abs();
-        let weight = 2.0 * (1.0 - x.abs()) / STEPS as f64;
-        if far < track { 0.0 } else { weight * seek((far / k.capacity.typical.f64()).min(1.0), seeks) }
-    });
-    all.sum::<f64>() + turn / 2.0
-}
-
-/// Steps of an integral over the places of a disk.
-const STEPS: u32 = 256;
-
-/// Bytes of each disk that a flow uses: the first of them, and how many.
-pub(in crate::estimate) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
-    let disks = match flow.volume {
-        Volume::Target(_) | Volume::Station(_) => 1,
-        Volume::Array(a) => storage.arrays[a as usize].data_disks(),
-    };
-    (flow.start.f64() / disks as f64, flow.range.f64() / disks as f64)
-}
-
 /// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin
 /// anywhere.
 #[derive(Clone, Copy, Debug)]
@@ -137,8 +87,12 @@ pub(in crate::estimate) struct Kind {
     /// Whether they deallocate: no data of theirs move.
     pub(in crate::estimate) trim: bool,
     pub(in crate::estimate) random: f64,
+    /// How many lie anywhere: of a random I/O that is cut, all pieces, of which the first alone moves a disk's heads.
+    pub(in crate::estimate) anywhere: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
     pub(in crate::estimate) swept: f64,
+    /// Disks that it lies on at once: it waits for the last of them.
+    pub(in crate::estimate) disks: f64,
     /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.
     pub(in crate::estimate) step: u64,
 }
@@ -155,7 +109,7 @@ pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
         let step = if l.random > 0 { align } else { l.size.0.next_multiple_of(align) };
         let mut add = |count: f64, bytes: f64, read: bool, trim: bool| {
             if count > 0.0 && bytes > 0.0 {
-                all.push(Kind { count, bytes, read, trim, random, swept: 1.0, step });
+                all.push(Kind { count, bytes, read, trim, random, anywhere: random, swept: 1.0, disks: 1.0, step });
             }
         };
         add(share * read, l.size.f64(), true, false);
@@ -215,7 +169,7 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, (flow, at): (&IoFlow, u32), k
             Volume::Target(t) => command(storage, corner, ends, flow, t, *k, k.count, &mut add),
             Volume::Array(a) => {
                 let mut moves = BTreeMap::new();
-                array((storage, flow, a), (corner, ends), *k, &mut add, &mut moves);
+                array::demand((storage, flow, a), (corner, ends), *k, &mut add, &mut moves);
                 moves.into_iter().for_each(|(flow, moved)| *around.entry(flow).or_default() += moved / bytes);
             }
             Volume::Station(_) => {}
@@ -294,78 +248,6 @@ fn command(
         }
         Device::Ssd(d) => flash::ask(d, (corner, ends), target, k, count, add),
     }
-}
-
-/// What an array's commands ask of its disks, its transports, and its adapter's processor, memory and parity engine; of
-/// NVMe drives behind it, bytes of the flows of PCIe there.
-fn array(
-    (storage, flow, array): (&Storage, &IoFlow, u32),
-    (corner, ends): (Corner, Ends),
-    k: Kind,
-    add: &mut dyn FnMut(Part, f64, f64),
-    dma: &mut BTreeMap<usize, f64>,
-) {
-    let a = &storage.arrays[array as usize];
-    let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
-    let data = a.data_disks() as f64;
-    let Some(adapter) = a.adapter() else { return };
-    let own = &storage.adapters[adapter as usize];
-    let Some(keys) = own.host_adapter() else { return };
-    let back = own.writes_back();
-    // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up
-    // strips in a cache.
-    let gathered = !k.read && back && (k.random < 1.0 || ends == Ends::Least);
-    let piece = if gathered { strip } else { k.bytes.min(strip) };
-    let Passages { reads, writes, memory, parity } = passages(storage, ends, flow, a, k);
-    let bytes = k.count * k.bytes;
-    if let Some(rate) = &keys.memory_bandwidth {
-        add(Part::Cache(adapter), rate.at(corner).bytes(), bytes * memory);
-    }
-    if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
-        add(Part::Parity(adapter), rate.at(corner).bytes(), bytes * parity);
-    }
-    // Old data and parity are read before new ones are written, two commands of each stripe at a time, of as many
-    // stripes as there are disks. Heads that wait for the one while they could do the other are busy K of K + n - 1,
-    // for K commands among n disks alike (Zahorjan, Sevcik, Eager, Galler: CACM 25, 1982).
-    let under_way = 2.0 * if back { n } else { f64::from(flow.outstanding.at(corner).get()) };
-    let alone = match !k.read && reads > 0.0 && ends == Ends::Usual {
-        true => (under_way + n - 1.0) / under_way,
-        false => 1.0,
-    };
-    // The pieces of one I/O on one disk lie side by side: its heads move once.
-    let pieces = (k.bytes / piece).max(1.0);
-    let moves = k.random * pieces.min(n) / pieces;
-    let drives = nvme::behind(storage, a);
-    let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
-    let mut each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
-        if per_byte > 0.0 {
-            // A sequential reader of RAID 5 passes over the parity.
-            let sweeps = k.read && level == Level::Raid5 && random == 0.0;
-            let swept = if sweeps { n / data } else { alone };
-            let kind =
-                Kind { count: 0.0, bytes: piece, read, trim: false, random: random * alone, swept, step: SECTOR };
-            a.disks
-                .iter()
-                .for_each(|d| command(storage, corner, ends, flow, *d, kind, bytes * per_byte / piece / n, add));
-            let count = bytes * per_byte / piece;
-            let cut = drives.first().map_or(1.0, |d| nvme::commands(d.controller, corner, kind));
-            if given > 0.0 {
-                add(Part::Processor(adapter), 1.0, count * cut * given);
-            }
-            for drive in &drives {
-                let Dma::Pcie { read: reads, write } = drive.own.dma else { continue };
-                *dma.entry(if read { write } else { reads }.0 as usize).or_default() += count / n * piece;
-                for (flow, moved) in nvme::around(drive, flow, corner, kind) {
-                    // Pieces that are cut anywhere may have no lists at all.
-                    let certain = flow != drive.controller.lists || ends == Ends::Usual;
-                    *dma.entry(flow.0 as usize).or_default() += if certain { count / n * moved } else { 0.0 };
-                }
-                queue_pairs(drive, corner, Kind { count: count / n, ..kind }, add);
-            }
-        }
-    };
-    each(true, reads, moves, add);
-    each(false, writes, moves, add);
 }
 
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind
@@ -599,14 +481,14 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held:
     {
         return queued_behind(storage, corner, (flow, a), (k, alone, held), slow, drive);
     }
-    let Volume::Target(t) = flow.volume else { return alone };
+    let Volume::Target(t) = flow.volume else { return array::queued(storage, corner, flow, (k, alone)) };
     let Target { device, transport, .. } = &storage.targets[t as usize];
-    let Device::Ssd(d) = device else { return alone };
+    let Device::Ssd(d) = device else { return array::queued(storage, corner, flow, (k, alone)) };
     let own = flow.outstanding.at(corner).get();
     match &storage.transports[*transport as usize].medium {
         Medium::Serial { keys, .. } => {
             let wire = keys.at(corner).read(k.bytes.round() as u64).to_initiator as f64 / keys.at(corner).rate.bytes();
-            let link = flash::Station::one(wire);
+            let link = Station::one(wire);
             flash::among(d, corner, k, (own, alone, held), &[link], 1.0)
         }
         Medium::Inside | Medium::Scsi { .. } => alone,
@@ -634,15 +516,15 @@ fn queued_behind(
     let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
     let memory = keys.memory_bandwidth.as_ref().map_or(0.0, |q| 2.0 * k.bytes / q.at(corner).bytes());
-    let of_drives = |visits, time| flash::Station::of_drives(drives, a.mirrors(), visits, time);
+    let of_drives = |visits, time| Station::of_drives(drives, a.mirrors(), visits, time);
     let stations = [
-        flash::Station::of(cores, 1.0, host),
-        flash::Station::one(keys.command_time.at(corner).seconds() + commands * given),
+        Station::of(cores, 1.0, host),
+        Station::one(keys.command_time.at(corner).seconds() + commands * given),
         of_drives(commands, drive.controller.keys.queue_time.at(corner).seconds()),
         of_drives(commands, drive.controller.keys.command_time.at(corner).seconds()),
         of_drives(count, slow.paces_of(drive)[1] * k.bytes / count),
-        flash::Station::one(memory),
-        flash::Station::one(slow.paces[1] * k.bytes),
+        Station::one(memory),
+        Station::one(slow.paces[1] * k.bytes),
     ];
     flash::among(drive.flash, corner, k, (n, alone, held), &stations, drives)
 }
@@ -684,10 +566,10 @@ fn queued_at_drives(
             false => controller.keys.command_time.at(corner).seconds(),
         };
         let mirrored = one.read && storage.host_array(flow).is_some_and(|(a, _)| a.mirrors());
-        let of_drives = |visits, time| flash::Station::of_drives(drives, mirrored, visits, time);
+        let of_drives = |visits, time| Station::of_drives(drives, mirrored, visits, time);
         let stations = [
-            flash::Station::of(cores, 1.0, host),
-            flash::Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
+            Station::of(cores, 1.0, host),
+            Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
             of_drives(commands, dealt),
             of_drives(count, pace),
         ];

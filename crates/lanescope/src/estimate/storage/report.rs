@@ -305,6 +305,20 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         }
         let Volume::Array(a) = flow.volume else { continue };
         let a = &storage.arrays[a as usize];
+        let through = storage.adapter(flow).is_some_and(|own| !own.writes_back());
+        let bare = a
+            .disks
+            .iter()
+            .any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(k) if !k.write_cache.typical));
+        if through && bare && flow.lines.iter().any(|l| l.random == 0 && (l.read < WHOLE || l.reply.0 > 0)) {
+            note(
+                "rotation",
+                "its disks have no write cache and spindles of their own: each write that is not there in time waits \
+                    for its place to come round, on the last of its disks; the share takes a whole turn where the next \
+                    strip of a disk is not outstanding yet, and none where it is"
+                    .into(),
+            );
+        }
         let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
         let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
         if a.host().is_none() && a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {

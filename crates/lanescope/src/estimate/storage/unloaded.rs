@@ -8,16 +8,18 @@
 
 use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
+use crate::estimate::storage::Kind;
+use crate::estimate::storage::cut::Cut;
+use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, positioning, range, turn};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
-use crate::estimate::storage::{Kind, media_rate, positioning, range};
 use crate::plan::storage::{
-    Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek,
+    Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume,
 };
 use crate::plan::{Dma, Plan};
 use crate::protocol::scsi;
-use crate::scenario::keys::{Disk, Level};
+use crate::scenario::keys::Level;
 use crate::scenario::quantity::Corner;
 
 /// Data of one transfer between host memory and an array's cache.
@@ -116,9 +118,19 @@ impl One<'_> {
                 Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
                 Volume::Station(_) => 0.0,
             };
-        let late = self.flow.outstanding.at(c).get() == 1 && !k.read && k.random == 0.0 && !self.least();
+        // A disk reads ahead for who reads on; not for who leaves something out from the beginning.
+        let late = k.random == 0.0 && !self.least() && (!k.read || k.step as f64 > k.bytes);
+        let outstanding = f64::from(self.flow.outstanding.at(c).get());
         match self.flow.volume {
-            Volume::Target(t) if late => self.come_round(t, k, time),
+            Volume::Target(t) if late && outstanding == 1.0 => self.come_round(t, k, time),
+            Volume::Array(a) if late && (k.read || !own.writes_back()) => {
+                let a = &storage.arrays[a as usize];
+                // The next strip of a disk is a stripe away: a write there is not outstanding yet when the one before
+                // is done.
+                let away = (a.data_disks() - 1) as f64 * a.keys.strip.typical.f64();
+                let waits = outstanding == 1.0 || !k.read && outstanding * k.bytes <= away;
+                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, k, time))
+            }
             _ => time,
         }
     }
@@ -128,13 +140,14 @@ impl One<'_> {
         self.target(own, target, k, k.bytes, Other::Host)
     }
 
-    /// A writer that waits for each of its writes finds its place gone by: the disk has to come round.
+    /// Who waits for each I/O finds the place of the next gone by: the disk has to come round.
     fn come_round(&self, target: u32, k: Kind, time: f64) -> f64 {
         match &self.storage().targets[target as usize].device {
-            Device::Disk(d) if !d.write_cache.typical => {
-                let media = k.bytes / media_rate(d, self.corner, range(self.storage(), self.flow).0);
+            Device::Disk(d) if k.read || !d.write_cache.typical => {
+                // From the beginning of one to that of the next.
+                let apart = k.bytes.max(k.step as f64) / media_rate(d, self.corner, range(self.storage(), self.flow).0);
                 let turn = turn(d, self.corner);
-                media + ((time - media) / turn).ceil() * turn
+                apart + ((time - apart) / turn).ceil().max(0.0) * turn
             }
             _ => time,
         }
@@ -329,8 +342,8 @@ impl One<'_> {
             }
             Device::Disk(d) => {
                 let at = range(self.storage(), self.flow);
-                let rate = if self.least() { fastest(d, c, at) } else { media_rate(d, c, at.0) };
-                let moves = if self.least() { 0.0 } else { k.random * positioning(d, c, at, bytes) };
+                let rate = if self.least() { fastest(d, c, at) } else { mean_rate(d, c, at, k.anywhere) };
+                let moves = if self.least() { 0.0 } else { k.random * positioning(d, c, at, bytes, k.disks) };
                 // Who reads on finds what the disk has read ahead; a random read finds nothing.
                 let hand = if self.least() || k.random < 1.0 { d.cache.at(c).f64() } else { 0.0 };
                 let cache = d.cache.at(c).f64();
@@ -353,17 +366,24 @@ impl One<'_> {
     /// An array's part: what lies between the adapter's processor and the status.
     fn array(&self, own: &Adapter, a: &Array, k: Kind) -> f64 {
         let (strip, size) = (a.keys.strip.typical.f64(), k.bytes);
-        // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip.
-        let piece = if self.least() { (0.5 * size).min(strip).max(1.0) } else { size.min(strip) };
+        let cut = Cut::of(self.storage(), a, self.flow, k);
+        // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip. On a disk all that lie
+        // there go by one after the other, and the last disk is waited for.
+        let heads = a.has_heads(self.storage());
+        let (piece, disks) = match self.least() {
+            true => ((0.5 * size).min(strip).max(1.0), 1.0),
+            false if heads => (size / cut.disks, cut.disks),
+            false => (size.min(strip), 1.0),
+        };
         let Some(&first) = a.disks.first() else { return 0.0 };
         let bandwidth = own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref());
         let memory = |n: f64| bandwidth.map_or(0.0, |r| n / r.at(self.corner).bytes());
         // Each command is made by the adapter's processor, one after the other.
-        let pieces = if self.least() { 1.0 } else { (size / piece).max(1.0) };
+        let pieces = if self.least() { 1.0 } else { cut.pieces };
         let given = own.host_adapter().and_then(|k| k.drive_command_time.as_ref());
         let given = given.map_or(0.0, |q| q.at(self.corner).seconds()) * pieces;
         if k.read {
-            let one = given + self.target(own, first, k, piece, Other::Through);
+            let one = given + self.target(own, first, Kind { disks, ..k }, piece, Other::Through);
             // The other pieces come at the same time, through one memory and by one DMA.
             let whole = self.onward(own, k, size.round() as u64, Other::Through).0;
             return one.max(whole);
@@ -378,10 +398,18 @@ impl One<'_> {
         }
         // Through to the disks: old data first where a parity is made of them.
         let width = strip * a.data_disks() as f64;
-        let write = self.target(own, first, Kind { read: false, ..k }, piece, Other::Cache);
+        // Beside the data there is a parity, or a mirror whose disk stands at another angle.
+        let written = if heads && a.has_parity() { disks + 1.0 } else { disks };
+        let later = match &self.storage().targets[first as usize].device {
+            Device::Disk(d) if a.mirrors() && !self.least() && k.random > 0.0 && !d.write_cache.typical => {
+                k.random * later_mirror(d, self.corner, a.disks.len())
+            }
+            _ => 0.0,
+        };
+        let write = later + self.target(own, first, Kind { read: false, disks: written, ..k }, piece, Other::Cache);
         let old = match a.keys.level.typical {
             Level::Raid5 if size < width => {
-                given + self.target(own, first, Kind { read: true, ..k }, piece, Other::Cache)
+                given + self.target(own, first, Kind { read: true, disks: written, ..k }, piece, Other::Cache)
             }
             _ => 0.0,
         };
@@ -398,29 +426,4 @@ struct Media {
     rate: f64,
     taken: f64,
     early: bool,
-}
-
-/// One turn of a disk, seconds.
-pub(in crate::estimate) fn turn(k: &Disk, corner: Corner) -> f64 {
-    60.0 / k.rpm.at(corner).get() as f64
-}
-
-/// The fastest media rate in a range, bytes per second: rates fall or rise evenly from one end to the other.
-pub(in crate::estimate) fn fastest(k: &Disk, corner: Corner, (start, range): (f64, f64)) -> f64 {
-    media_rate(k, corner, start).max(media_rate(k, corner, start + range))
-}
-
-/// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading
-/// ahead, or left and come to again, whichever is sooner.
-pub(in crate::estimate) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
-    if gap <= 0.0 {
-        return 0.0;
-    }
-    let passed_over = if read && gap <= k.cache.at(corner).f64() { gap / rate } else { f64::INFINITY };
-    let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
-    let track = rate * turn(k, corner);
-    let moves = if gap < track { 0.0 } else { seek((gap / k.capacity.typical.f64()).min(1.0), seeks) };
-    let (angle, turn) = (gap / rate, turn(k, corner));
-    // The place comes by once in a turn.
-    passed_over.min(angle + ((moves - angle) / turn).ceil() * turn)
 }

@@ -1,4 +1,5 @@
-//! How an array that its host runs spreads an I/O: which commands go to which of its drives, and in which order.
+//! Where the strips of an array lie, and how one that its host runs spreads an I/O: which commands go to which of its
+//! drives, and in which order.
 //!
 //! Reads and writes are cut at the strips; what lies side by side on one drive is one command, as the block layer of a
 //! kernel merges what it is given together. A mirrored write is written twice. RAID 5 is left-symmetric: of a stripe
@@ -9,7 +10,7 @@
 //! Not in it: a cache that gathers the writes of several I/Os into whole stripes, locks of stripes that two writes
 //! share, journals and bitmaps.
 
-use crate::plan::storage::Array;
+use crate::plan::storage::{Array, Device, Storage};
 use crate::scenario::keys::Level;
 
 /// A command of a drive, not yet cut at its controller's limit.
@@ -71,8 +72,18 @@ impl Array {
         matches!(self.keys.level.typical, Level::Raid1 | Level::Raid10)
     }
 
-    /// The drive of a strip of a stripe.
-    fn disk(&self, stripe: u64, strip: u64) -> usize {
+    /// Whether it has a parity.
+    pub(crate) fn has_parity(&self) -> bool {
+        self.keys.level.typical == Level::Raid5
+    }
+
+    /// Whether its drives are disks, whose heads have to move.
+    pub(crate) fn has_heads(&self, storage: &Storage) -> bool {
+        self.disks.first().is_some_and(|d| matches!(storage.targets[*d as usize].device, Device::Disk(_)))
+    }
+
+    /// The drive of a strip of a stripe: of mirrors the first. RAID 5 is left-symmetric.
+    pub(crate) fn disk(&self, stripe: u64, strip: u64) -> usize {
         let n = self.disks.len() as u64;
         match self.keys.level.typical {
             Level::Raid0 => strip as usize,
@@ -81,7 +92,8 @@ impl Array {
         }
     }
 
-    fn parity_disk(&self, stripe: u64) -> usize {
+    /// The drive of a stripe's parity.
+    pub(crate) fn parity_disk(&self, stripe: u64) -> usize {
         let n = self.disks.len() as u64;
         (n - 1 - stripe % n) as usize
     }

@@ -6,7 +6,6 @@
 //! parity, which are read first. Each passage of a byte into or out of the cache takes the adapter's memory once.
 
 use crate::plan::storage::{self, Storage, Volume};
-use crate::scenario::keys::Level;
 use crate::sim::storage::cache_fill::CacheFill;
 use crate::sim::storage::mirrors::Mirrors;
 use crate::sim::storage::{Event, Fabric, Job, Owner};
@@ -56,7 +55,7 @@ struct Work {
 #[derive(Clone, Debug)]
 pub(super) struct Array {
     pub(super) adapter: u32,
-    level: Level,
+    planned: storage::Array,
     pub(super) disks: Vec<u32>,
     strip: u64,
     /// Data of a stripe.
@@ -87,7 +86,7 @@ impl Array {
         let width = strip * array.data_disks();
         Array {
             adapter: array.adapter().unwrap_or(u32::MAX),
-            level: array.keys.level.typical,
+            planned: array.clone(),
             disks: array.disks.clone(),
             strip,
             width,
@@ -101,25 +100,14 @@ impl Array {
             turn: 0,
             works: Slab::new(),
             waiting: VecDeque::new(),
-            mirrors: Mirrors::default(),
+            mirrors: Mirrors::new(array.has_heads(storage)),
         }
     }
 
-    /// The disks of a data strip: (place in the array, and its mirror's), for the strip's number in a stripe. RAID 5 is
-    /// left-symmetric.
+    /// The disks of a data strip: (place in the array, and its mirror's), for the strip's number in a stripe.
     fn disk(&self, stripe: u64, strip: u64) -> (usize, Option<usize>) {
-        let n = self.disks.len() as u64;
-        match self.level {
-            Level::Raid0 => (strip as usize, None),
-            Level::Raid1 | Level::Raid10 => (2 * strip as usize, Some(2 * strip as usize + 1)),
-            Level::Raid5 => (((self.parity(stripe) as u64 + 1 + strip) % n) as usize, None),
-        }
-    }
-
-    /// The disk of a stripe's parity.
-    fn parity(&self, stripe: u64) -> usize {
-        let n = self.disks.len() as u64;
-        (n - 1 - stripe % n) as usize
+        let disk = self.planned.disk(stripe, strip);
+        (disk, self.planned.mirrors().then_some(disk + 1))
     }
 
     /// Cuts a range at the strips: (stripe, place in the stripe, bytes).
@@ -156,7 +144,7 @@ impl Array {
     /// The command for a work's parity: disk, place, bytes.
     fn parity_command(&self, work: &Work) -> (u32, u64, u64) {
         let (from, to) = self.parity_of(work);
-        (self.disks[self.parity(work.stripe)], work.stripe * self.strip + from, to - from)
+        (self.disks[self.planned.parity_disk(work.stripe)], work.stripe * self.strip + from, to - from)
     }
 }
 
@@ -173,8 +161,9 @@ impl Fabric {
         let mut tasks = Vec::new();
         for (stripe, place, bytes) in a.cut(i.offset, i.size) {
             let (disk, mirror) = a.disk(stripe, place / a.strip);
-            let disk = mirror.filter(|_| a.mirrors.second_reads(disk / 2, bytes)).unwrap_or(disk);
-            tasks.push((a.disks[disk], stripe * a.strip + place % a.strip, bytes));
+            let offset = stripe * a.strip + place % a.strip;
+            let disk = mirror.filter(|_| a.mirrors.second_reads(disk / 2, offset, bytes)).unwrap_or(disk);
+            tasks.push((a.disks[disk], offset, bytes));
         }
         let tasks = self.in_transfers(tasks);
         self.ios.all[io as usize].tasks = tasks.len() as u32;
@@ -321,7 +310,7 @@ impl Fabric {
         let Some(Stripe { pieces, filled, turn }) = a.gathering.remove(&stripe) else { return };
         a.order.remove(&turn);
         let whole = filled >= a.width;
-        let reading = a.level == Level::Raid5 && !whole;
+        let reading = a.planned.has_parity() && !whole;
         let work = a.works.add(Work { stripe, pieces, filled, left: 0, reading, owners });
         if !reading {
             self.parity(array, work, now);
@@ -349,7 +338,7 @@ impl Fabric {
         let w = &a.works.all[work as usize];
         let adapter = &mut self.adapters[a.adapter as usize];
         let mut at = now;
-        if a.level == Level::Raid5 {
+        if a.planned.has_parity() {
             let (from, to) = a.parity_of(w);
             // New data, and with an old parity the old ones too; the parity is written to memory.
             let taken = if w.reading { 2 * w.filled + to - from } else { w.filled };
@@ -368,7 +357,7 @@ impl Fabric {
             let offset = w.stripe * a.strip + place % a.strip;
             tasks.extend([Some(disk), mirror].into_iter().flatten().map(|d| (a.disks[d], offset, bytes)));
         }
-        if a.level == Level::Raid5 {
+        if a.planned.has_parity() {
             tasks.push(a.parity_command(w));
         }
         let bytes: u64 = tasks.iter().map(|t| t.2).sum();

@@ -5,7 +5,7 @@
 //! its cache goes; a writer is taken in so far ahead of the media; with a write cache, as soon as that holds no more
 //! than its bytes.
 
-use crate::plan::storage::{Device as Planned, Target, seek, zones};
+use crate::plan::storage::{Device as Planned, Target, seek, spindle_phase, zones};
 use crate::scenario::keys::Disk;
 use crate::sim::core::clock::Pace;
 use crate::units::{Rate, Time};
@@ -18,8 +18,9 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Debug)]
 struct Heads {
     capacity: u64,
-    /// One turn, fs.
+    /// One turn, fs, and how much of it is over at the beginning: spindles do not turn in step.
     turn: u64,
+    phase: u64,
     /// To the next track, average, full, fs.
     seeks: [f64; 3],
     /// Zones of equal size, outermost first: their rate, and the bytes of a track.
@@ -95,7 +96,8 @@ impl Service {
 }
 
 impl Device {
-    pub(super) fn new(target: &Target) -> Device {
+    /// A target, at its place in an array if it is in one.
+    pub(super) fn new(target: &Target, place: usize) -> Device {
         match &target.device {
             // What an SSD does is not worked out ahead.
             Planned::Ssd(_) => Device { latency: 0, pace: None, free: 0, heads: None, busy: 0, began: 0 },
@@ -111,7 +113,7 @@ impl Device {
                 latency: k.command_time.typical.fs(),
                 pace: None,
                 free: 0,
-                heads: Some(Heads::new(k)),
+                heads: Some(Heads::new(k, place)),
                 busy: 0,
                 began: 0,
             },
@@ -152,7 +154,7 @@ impl Device {
 }
 
 impl Heads {
-    fn new(k: &Disk) -> Heads {
+    fn new(k: &Disk, place: usize) -> Heads {
         let turn = 60_000_000_000_000_000 / k.rpm.typical.get() as u64;
         let (outer, inner) = (k.outer_rate.typical.bits(), k.inner_rate.typical.bits());
         let last = (zones(k) - 1).max(1) as f64;
@@ -163,6 +165,7 @@ impl Heads {
         Heads {
             capacity: k.capacity.typical.0,
             turn,
+            phase: (spindle_phase(place) * turn as f64) as u64,
             seeks: [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.typical.fs() as f64),
             zones: (0..zones(k)).map(zone).collect(),
             cache: k.cache.typical.0,
@@ -215,7 +218,7 @@ impl Heads {
     fn turn_to(&self, offset: u64, now: u64) -> u64 {
         let track = self.zone(offset).1;
         let angle = ((offset % track) as u128 * self.turn as u128 / track as u128) as u64;
-        (angle + self.turn - now % self.turn) % self.turn
+        (angle + self.turn - now.saturating_add(self.phase) % self.turn) % self.turn
     }
 
     fn serve(&mut self, read: bool, offset: u64, size: u64, start: u64) -> Service {
@@ -282,7 +285,7 @@ mod tests {
 
     fn heads() -> Heads {
         let mut d = crate::diagnostic::Diagnostics::default();
-        Heads::new(&Disk::read(&mut d, &Table::default(), Default::default()).expect("defaults"))
+        Heads::new(&Disk::read(&mut d, &Table::default(), Default::default()).expect("defaults"), 0)
     }
 
     #[test]

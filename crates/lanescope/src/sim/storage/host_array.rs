@@ -96,7 +96,7 @@ impl Fabric {
         for piece in pieces {
             let Some(a) = self.host_arrays[array as usize].as_mut() else { return };
             let mirrors = a.planned.mirrors();
-            let other = mirrors && read && a.mirrors.second_reads(piece.disk / 2, piece.bytes);
+            let other = mirrors && read && a.mirrors.second_reads(piece.disk / 2, piece.offset, piece.bytes);
             let owner = if piece.own { Owner::Io(io) } else { Owner::Beside(io) };
             let range = (piece.offset, piece.bytes);
             self.put(owner, piece.disk + usize::from(other), read, range, now);

@@ -347,11 +347,15 @@ impl Fabric {
                 }
             })
             .collect();
-        let targets = (storage.targets.iter())
-            .map(|t| {
+        let mut places = vec![0; storage.targets.len()];
+        for array in &storage.arrays {
+            array.disks.iter().enumerate().for_each(|(place, disk)| places[*disk as usize] = place);
+        }
+        let targets = (storage.targets.iter().zip(places))
+            .map(|(t, place)| {
                 let adapter = storage.transports[t.transport as usize].adapter;
                 Target {
-                    device: Device::new(t),
+                    device: Device::new(t, place),
                     flash: match &t.device {
                         storage::Device::Ssd(k) => {
                             let own = storage.adapters[adapter as usize].controller();

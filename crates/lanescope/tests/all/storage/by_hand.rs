@@ -166,12 +166,13 @@ fn one_full_stripe_of_raid_5() {
     let status = stored(cached, 64);
     assert_eq!(moments(&s, "io"), [5 * US, PROCESSED, cached, cached, status, status + 10 * US]);
     // Written through: two strips and the parity, on three disks; nothing is read.
-    let s = simulate(&array("raid5"), &[to[0], to[1], "parts.hba.write_policy=write-through", "run.for=6100 us"]);
-    // Commands follow one another on the bus, and so do bursts; the three disks come round at once.
+    let s = simulate(&array("raid5"), &[to[0], to[1], "parts.hba.write_policy=write-through", "run.for=6080 us"]);
+    // Commands follow one another on the bus. Spindles do not turn in step: the first disk stands at no angle at the
+    // beginning, so it comes round last, when the others are done.
     let (commands, turn) = (cached + 3 * COMMAND, 6000 * US + MEDIA);
     assert!(commands + 100 * US + 3 * 100 * US < turn);
     // IDENTIFY with a tag, status, COMMAND COMPLETE.
-    let done = turn + 3 * (CONNECT + (1000 + 600 + 600) * NS);
+    let done = turn + CONNECT + (1000 + 600 + 600) * NS;
     let status = stored(done, 64);
     assert_eq!(moments(&s, "io"), [5 * US, PROCESSED, cached, cached, status, status + 10 * US]);
     let bus = &s.links[2].slots;

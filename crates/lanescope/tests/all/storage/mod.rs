@@ -6,6 +6,7 @@ mod calculator;
 mod controller;
 mod cores;
 mod counts;
+mod disks;
 mod drives;
 mod fabrics;
 mod iometer;

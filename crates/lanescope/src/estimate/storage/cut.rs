@@ -1,0 +1,35 @@
+//! Into what the I/Os of an array behind an adapter are cut: in the mean over the places where one may begin, as the
+//! simulation cuts each.
+
+use crate::estimate::storage::Kind;
+use crate::plan::storage::{Array, IoFlow, Storage};
+use crate::tools::gcd;
+
+/// Into what an I/O is cut, in the mean.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::estimate) struct Cut {
+    /// Commands: one for each strip that it touches.
+    pub(in crate::estimate) pieces: f64,
+    /// Disks that these lie on; those on one disk lie side by side there. Of mirrors, one of two.
+    pub(in crate::estimate) disks: f64,
+    /// Stripes that it touches.
+    pub(in crate::estimate) stripes: f64,
+}
+
+impl Cut {
+    /// That of a kind of I/O of a flow.
+    pub(in crate::estimate) fn of(storage: &Storage, a: &Array, flow: &IoFlow, k: Kind) -> Cut {
+        let size = (k.bytes.round() as u64).max(1);
+        // Places lie a step apart: in each of `unit` bytes, over all phases of the step, so many are touched in the
+        // mean (Hermite's identity).
+        let touched = |unit: u64| {
+            let step = gcd(k.step.max(1), unit.max(1));
+            let last = (flow.start.0 % step).saturating_add(size - 1) / step;
+            1.0 + last as f64 * step as f64 / unit.max(1) as f64
+        };
+        let pieces = touched(a.keys.strip.typical.0);
+        // A disk that reads on goes on with the next strip; drives without heads take turns.
+        let disks = if a.mirrors() && a.has_heads(storage) { a.data_disks() } else { a.disks.len() as u64 };
+        Cut { pieces, disks: pieces.min(disks as f64), stripes: touched(a.width()) }
+    }
+}

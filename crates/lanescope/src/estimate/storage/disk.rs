@@ -1,0 +1,156 @@
+//! The closed form of a disk: for how long a command has its heads.
+//!
+//! A sequential flow is taken at the rate of the zone in which its range begins, a random one at the mean of its range.
+
+use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::{Kind, SECTOR};
+use crate::plan::storage::{IoFlow, Storage, Volume, seek, spindle_phase, zones};
+use crate::scenario::keys::Disk;
+use crate::scenario::quantity::Corner;
+
+/// Seconds of a disk's heads for a command. At least its transfer in the fastest zone of the range: the heads may stand
+/// where they should. Usually, where they must move, a seek within the range and half a turn; and what a sequential
+/// flow leaves out.
+pub(in crate::estimate) fn heads(k: &Disk, corner: Corner, ends: Ends, (start, range): (f64, f64), kind: Kind) -> f64 {
+    if ends == Ends::Least {
+        return kind.bytes / fastest(k, corner, (start, range));
+    }
+    let rate = mean_rate(k, corner, (start, range), kind.anywhere);
+    // Whole sectors move.
+    let bytes = (kind.bytes / SECTOR as f64).ceil() * SECTOR as f64;
+    let random = match kind.random > 0.0 {
+        true => kind.random * positioning(k, corner, (start, range), bytes, 1.0),
+        false => left_out(k, corner, kind.read, kind.step as f64 - bytes, rate),
+    };
+    random + bytes * kind.swept / rate
+}
+
+/// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
+pub(in crate::estimate) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
+    let zones = f64::from(zones(k));
+    let zone = (at * zones / k.capacity.typical.f64()).floor().clamp(0.0, zones - 1.0);
+    let (outer, inner) = (k.outer_rate.at(corner).bytes(), k.inner_rate.at(corner).bytes());
+    outer - (outer - inner) * zone / (zones - 1.0).max(1.0)
+}
+
+/// The mean of it of commands some of which begin anywhere in a range: others at its beginning.
+pub(in crate::estimate) fn mean_rate(k: &Disk, corner: Corner, (start, range): (f64, f64), anywhere: f64) -> f64 {
+    let first = media_rate(k, corner, start);
+    if anywhere <= 0.0 {
+        return first;
+    }
+    let zone = k.capacity.typical.f64() / f64::from(zones(k));
+    let (mut at, end, mut time) = (start, start + range.max(1.0), 0.0);
+    while at < end {
+        // To the end of a zone; the last one has no end.
+        let next = (((at / zone).floor() + 1.0) * zone).max(at + 1.0).min(end);
+        time += (next - at) / media_rate(k, corner, at);
+        at = next;
+    }
+    1.0 / (anywhere * time / (end - start) + (1.0 - anywhere) / first)
+}
+
+/// Seeks between two random places of a range, from behind the one to the beginning of the other: seconds, and the part
+/// of all that takes so long. Within a track nothing moves.
+fn seeks(
+    k: &Disk,
+    corner: Corner,
+    (start, range): (f64, f64),
+    bytes: f64,
+    steps: u32,
+) -> impl Iterator<Item = (f64, f64)> + use<> {
+    let (track, room) = (media_rate(k, corner, start) * turn(k, corner), (range - bytes).max(0.0));
+    let (all, capacity) = (seek_times(k, corner), k.capacity.typical.f64());
+    (0..steps).map(move |i| {
+        // The difference of two places has a triangular density.
+        let x = (2.0 * f64::from(i) + 1.0) / f64::from(steps) - 1.0;
+        let far = (x * room + bytes).abs();
+        (if far < track { 0.0 } else { seek((far / capacity).min(1.0), all) }, 2.0 * (1.0 - x.abs()) / f64::from(steps))
+    })
+}
+
+fn seek_times(k: &Disk, corner: Corner) -> [f64; 3] {
+    [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds())
+}
+
+/// A mean seek between two random places of a range, and half a turn: how long the heads of a disk take to a command
+/// that begins anywhere. Of a command for so many disks at once it is the mean of the last of them: each has a seek and
+/// an angle of its own.
+pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, range: (f64, f64), bytes: f64, disks: f64) -> f64 {
+    let turn = turn(k, corner);
+    if disks <= 1.0 {
+        return seeks(k, corner, range, bytes, STEPS).map(|(seek, part)| part * seek).sum::<f64>() + turn / 2.0;
+    }
+    let all: Vec<(f64, f64)> = seeks(k, corner, range, bytes, STEPS_OF_SEVERAL).collect();
+    let longest = all.iter().map(|s| s.0).fold(0.0, f64::max) + turn;
+    let whole: f64 = all.iter().map(|s| s.1).sum();
+    // The mean of what is not negative is the integral over the part of it that is later.
+    let later = (0..STEPS_OF_SEVERAL).map(|i| {
+        let at = (f64::from(i) + 0.5) / f64::from(STEPS_OF_SEVERAL) * longest;
+        let there = all.iter().map(|(seek, part)| part * ((at - seek) / turn).clamp(0.0, 1.0)).sum::<f64>() / whole;
+        1.0 - there.powf(disks)
+    });
+    later.sum::<f64>() * longest / f64::from(STEPS_OF_SEVERAL)
+}
+
+/// How much longer than one of them the later of two mirrors takes to the same place: their heads stand alike, their
+/// spindles do not. The mean over the pairs of an array, seconds.
+pub(in crate::estimate) fn later_mirror(k: &Disk, corner: Corner, disks: usize) -> f64 {
+    let apart = |pair: usize| {
+        let [first, second] = [2 * pair, 2 * pair + 1].map(spindle_phase);
+        // With an angle of any size before the one, and so much more, round once, before the other.
+        let d = (first - second).abs();
+        d * (1.0 - d)
+    };
+    let pairs = disks / 2;
+    (0..pairs).map(apart).sum::<f64>() / pairs.max(1) as f64 * turn(k, corner)
+}
+
+/// The variance of the time of a command that begins anywhere, by the square of a mean: seeks differ, and the angle is
+/// any.
+pub(in crate::estimate) fn variation(k: &Disk, corner: Corner, range: (f64, f64), bytes: f64, mean: f64) -> f64 {
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for (seek, part) in seeks(k, corner, range, bytes, STEPS_OF_SEVERAL) {
+        (sum, squares) = (sum + part * seek, squares + part * seek * seek);
+    }
+    let turn = turn(k, corner);
+    (squares - sum * sum + turn * turn / 12.0) / (mean * mean).max(1e-300)
+}
+
+/// Steps of an integral over the places of a disk: of the mean of one, and of the last of several.
+const STEPS: u32 = 256;
+const STEPS_OF_SEVERAL: u32 = 64;
+
+/// Bytes of each disk that a flow uses: the first of them, and how many.
+pub(in crate::estimate) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
+    let disks = match flow.volume {
+        Volume::Target(_) | Volume::Station(_) => 1,
+        Volume::Array(a) => storage.arrays[a as usize].data_disks(),
+    };
+    (flow.start.f64() / disks as f64, flow.range.f64() / disks as f64)
+}
+
+/// One turn of a disk, seconds.
+pub(in crate::estimate) fn turn(k: &Disk, corner: Corner) -> f64 {
+    60.0 / k.rpm.at(corner).get() as f64
+}
+
+/// The fastest media rate in a range, bytes per second: rates fall or rise evenly from one end to the other.
+pub(in crate::estimate) fn fastest(k: &Disk, corner: Corner, (start, range): (f64, f64)) -> f64 {
+    media_rate(k, corner, start).max(media_rate(k, corner, start + range))
+}
+
+/// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading
+/// ahead, or left and come to again, whichever is sooner.
+pub(in crate::estimate) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
+    if gap <= 0.0 {
+        return 0.0;
+    }
+    let passed_over = if read && gap <= k.cache.at(corner).f64() { gap / rate } else { f64::INFINITY };
+    let seeks = seek_times(k, corner);
+    let track = rate * turn(k, corner);
+    let moves = if gap < track { 0.0 } else { seek((gap / k.capacity.typical.f64()).min(1.0), seeks) };
+    let (angle, turn) = (gap / rate, turn(k, corner));
+    // The place comes by once in a turn.
+    passed_over.min(angle + ((moves - angle) / turn).ceil() * turn)
+}
