@@ -19,10 +19,11 @@ use std::collections::BTreeMap;
 /// Of mirrored disks that a sequential flow reads, which of each pair it reads: the one that it began with, the second
 /// of the first such flow, the first of the next.
 fn reads_on(storage: &Storage, a: &Array, flow: &IoFlow, k: Kind) -> Option<usize> {
-    if !k.read || k.random > 0.0 || !a.mirrors() || !a.has_heads(storage) {
+    if !k.read || k.random > 0.0 || k.left_out() > 0.0 || !a.mirrors() || !a.has_heads(storage) {
         return None;
     }
-    let reads = |f: &&IoFlow| f.volume == flow.volume && f.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
+    let reads =
+        |f: &&IoFlow| f.volume == flow.volume && f.lines.iter().any(|l| l.random == 0 && (l.read > 0 || l.reply.0 > 0));
     let before = storage.flows.iter().filter(reads).position(|f| std::ptr::eq(f, flow)).unwrap_or(0);
     Some((before + 1) % 2)
 }
@@ -102,7 +103,6 @@ pub(in crate::estimate) fn demand(
 ) {
     let a = &storage.arrays[array as usize];
     let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
-    let data = a.data_disks() as f64;
     let Some(adapter) = a.adapter() else { return };
     let own = &storage.adapters[adapter as usize];
     let Some(keys) = own.host_adapter() else { return };
@@ -137,16 +137,15 @@ pub(in crate::estimate) fn demand(
     let moves = k.random * pieces.min(disks) / pieces;
     let one_side = if ends == Ends::Usual { reads_on(storage, a, flow, k) } else { None };
     // What a sequential reader leaves out between two of its I/Os passes below the heads.
-    let gap = if k.random > 0.0 || !a.has_heads(storage) { 0.0 } else { (k.step as f64 - k.bytes) / pieces };
+    let passes = k.random == 0.0 && a.has_heads(storage) && !gathered;
+    let gap = if passes { k.left_out() / pieces } else { 0.0 };
     let drives = nvme::behind(storage, a);
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
     let mut each = |read: bool, (count, piece): (f64, f64), random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if count * piece <= 0.0 {
             return;
         }
-        // A sequential reader of RAID 5 passes over the parity.
-        let sweeps = k.read && level == Level::Raid5 && random == 0.0;
-        let over = if sweeps { n / data } else { 1.0 };
+        let over = cut.swept(a, k);
         let (swept, gap) = (over * alone, gap * over);
         let step = if gap > 0.0 { (piece + gap).round() as u64 } else { SECTOR };
         let kind = Kind { count: 0.0, bytes: piece, read, trim: false, random: random * alone, swept, step, ..k };
@@ -183,7 +182,8 @@ pub(in crate::estimate) fn demand(
     }
 }
 
-/// Time of a random read of disks, or of a write through to them, with those that wait beside it for the heads.
+/// Time of a random read of disks, or of a write through to them, with those that wait beside it for the heads. Not of
+/// a write of RAID 5, whose heads wait for one another ([`demand`]).
 pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFlow, (k, alone): (Kind, f64)) -> f64 {
     let n = flow.outstanding.at(corner).get();
     let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
@@ -191,7 +191,7 @@ pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFl
         Volume::Target(t) => (t, 1.0, Cut { pieces: 1.0, disks: 1.0, stripes: 1.0 }, false),
         Volume::Array(a) => {
             let a = &storage.arrays[a as usize];
-            let Some(&first) = a.disks.first().filter(|_| k.read || !back) else { return alone };
+            let Some(&first) = a.disks.first().filter(|_| k.read || !back && !a.has_parity()) else { return alone };
             // Two mirrors write the same.
             let disks = if a.mirrors() && !k.read { a.data_disks() } else { a.disks.len() as u64 };
             (first, disks as f64, Cut::of(storage, a, flow, k), a.mirrors() && k.read)
@@ -209,7 +209,11 @@ pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFl
     // Soc. 57, 1961); and to the one pair there is, nothing comes by chance. Two commands among n disks, each of a
     // constant time, begin together or one behind the other: who comes then finds 1 / (2 - 1/n) of a service left, as
     // may be worked out by hand.
-    let chance = if mirrored { (1.0 - 2.0 / disks) / 2.0 } else { 1.0 };
+    let chance = match mirrored {
+        true if disks > 2.0 => 0.5,
+        true => 0.0,
+        false => 1.0,
+    };
     // So many commands at once have a disk each.
     let at_once = disks / cut.disks;
     let rest = ((chance + varied) / (2.0 - 1.0 / at_once)).min(1.0);

@@ -17,7 +17,7 @@ pub(in crate::estimate) struct Cut {
 }
 
 impl Cut {
-    /// That of a kind of I/O of a flow.
+    /// That of a kind of I/O of a flow, whose range is taken to be many strips.
     pub(in crate::estimate) fn of(storage: &Storage, a: &Array, flow: &IoFlow, k: Kind) -> Cut {
         let size = (k.bytes.round() as u64).max(1);
         // Places lie a step apart: in each of `unit` bytes, over all phases of the step, so many are touched in the
@@ -31,5 +31,14 @@ impl Cut {
         // A disk that reads on goes on with the next strip; drives without heads take turns.
         let disks = if a.mirrors() && a.has_heads(storage) { a.data_disks() } else { a.disks.len() as u64 };
         Cut { pieces, disks: pieces.min(disks as f64), stripes: touched(a.width()) }
+    }
+
+    /// Bytes that pass below the heads for each that a read asks for: between stripes of RAID 5 also the parities.
+    pub(in crate::estimate) fn swept(&self, a: &Array, k: Kind) -> f64 {
+        if !a.has_parity() || !k.read {
+            return 1.0;
+        }
+        let parities = a.disks.len() as f64 / a.data_disks().max(1) as f64 - 1.0;
+        1.0 + parities * if k.random > 0.0 { 1.0 - 1.0 / self.stripes } else { 1.0 }
     }
 }

@@ -39,33 +39,29 @@ pub(in crate::estimate) fn mean_rate(k: &Disk, corner: Corner, (start, range): (
     if anywhere <= 0.0 {
         return first;
     }
-    let zone = k.capacity.typical.f64() / f64::from(zones(k));
-    let (mut at, end, mut time) = (start, start + range.max(1.0), 0.0);
-    while at < end {
-        // To the end of a zone; the last one has no end.
-        let next = (((at / zone).floor() + 1.0) * zone).max(at + 1.0).min(end);
-        time += (next - at) / media_rate(k, corner, at);
-        at = next;
+    let (all, end) = (zones(k), start + range.max(1.0));
+    let zone = k.capacity.typical.f64() / f64::from(all);
+    let which = |at: f64| ((at / zone).floor() as u32).min(all - 1);
+    let mut time = 0.0;
+    for i in which(start)..=which(end) {
+        // The last one has no end.
+        let from = start.max(f64::from(i) * zone);
+        let upto = if i + 1 == all { end } else { end.min(f64::from(i + 1) * zone) };
+        time += (upto - from).max(0.0) / media_rate(k, corner, (f64::from(i) + 0.5) * zone);
     }
     1.0 / (anywhere * time / (end - start) + (1.0 - anywhere) / first)
 }
 
 /// Seeks between two random places of a range, from behind the one to the beginning of the other: seconds, and the part
 /// of all that takes so long. Within a track nothing moves.
-fn seeks(
-    k: &Disk,
-    corner: Corner,
-    (start, range): (f64, f64),
-    bytes: f64,
-    steps: u32,
-) -> impl Iterator<Item = (f64, f64)> + use<> {
+fn seeks(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> impl Iterator<Item = (f64, f64)> + use<> {
     let (track, room) = (media_rate(k, corner, start) * turn(k, corner), (range - bytes).max(0.0));
     let (all, capacity) = (seek_times(k, corner), k.capacity.typical.f64());
-    (0..steps).map(move |i| {
+    (0..STEPS).map(move |i| {
         // The difference of two places has a triangular density.
-        let x = (2.0 * f64::from(i) + 1.0) / f64::from(steps) - 1.0;
+        let x = (2.0 * f64::from(i) + 1.0) / f64::from(STEPS) - 1.0;
         let far = (x * room + bytes).abs();
-        (if far < track { 0.0 } else { seek((far / capacity).min(1.0), all) }, 2.0 * (1.0 - x.abs()) / f64::from(steps))
+        (if far < track { 0.0 } else { seek((far / capacity).min(1.0), all) }, 2.0 * (1.0 - x.abs()) / f64::from(STEPS))
     })
 }
 
@@ -74,23 +70,12 @@ fn seek_times(k: &Disk, corner: Corner) -> [f64; 3] {
 }
 
 /// A mean seek between two random places of a range, and half a turn: how long the heads of a disk take to a command
-/// that begins anywhere. Of a command for so many disks at once it is the mean of the last of them: each has a seek and
-/// an angle of its own.
+/// that begins anywhere. Of a command for so many disks at once it is the mean of the last of them: their heads stand
+/// alike after what they did together before, and each has an angle of its own (of m, the last has m / (m + 1) of a
+/// turn on average).
 pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, range: (f64, f64), bytes: f64, disks: f64) -> f64 {
-    let turn = turn(k, corner);
-    if disks <= 1.0 {
-        return seeks(k, corner, range, bytes, STEPS).map(|(seek, part)| part * seek).sum::<f64>() + turn / 2.0;
-    }
-    let all: Vec<(f64, f64)> = seeks(k, corner, range, bytes, STEPS_OF_SEVERAL).collect();
-    let longest = all.iter().map(|s| s.0).fold(0.0, f64::max) + turn;
-    let whole: f64 = all.iter().map(|s| s.1).sum();
-    // The mean of what is not negative is the integral over the part of it that is later.
-    let later = (0..STEPS_OF_SEVERAL).map(|i| {
-        let at = (f64::from(i) + 0.5) / f64::from(STEPS_OF_SEVERAL) * longest;
-        let there = all.iter().map(|(seek, part)| part * ((at - seek) / turn).clamp(0.0, 1.0)).sum::<f64>() / whole;
-        1.0 - there.powf(disks)
-    });
-    later.sum::<f64>() * longest / f64::from(STEPS_OF_SEVERAL)
+    let seek = seeks(k, corner, range, bytes).map(|(seek, part)| part * seek).sum::<f64>();
+    seek + turn(k, corner) * disks / (disks + 1.0)
 }
 
 /// How much longer than one of them the later of two mirrors takes to the same place: their heads stand alike, their
@@ -98,7 +83,8 @@ pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, range: (f64, f6
 pub(in crate::estimate) fn later_mirror(k: &Disk, corner: Corner, disks: usize) -> f64 {
     let apart = |pair: usize| {
         let [first, second] = [2 * pair, 2 * pair + 1].map(spindle_phase);
-        // With an angle of any size before the one, and so much more, round once, before the other.
+        // Where one waits u, the other waits u + d, or a turn less: the later of them d (1 - d) more than one, on
+        // average.
         let d = (first - second).abs();
         d * (1.0 - d)
     };
@@ -110,16 +96,15 @@ pub(in crate::estimate) fn later_mirror(k: &Disk, corner: Corner, disks: usize) 
 /// any.
 pub(in crate::estimate) fn variation(k: &Disk, corner: Corner, range: (f64, f64), bytes: f64, mean: f64) -> f64 {
     let (mut sum, mut squares) = (0.0, 0.0);
-    for (seek, part) in seeks(k, corner, range, bytes, STEPS_OF_SEVERAL) {
+    for (seek, part) in seeks(k, corner, range, bytes) {
         (sum, squares) = (sum + part * seek, squares + part * seek * seek);
     }
     let turn = turn(k, corner);
     (squares - sum * sum + turn * turn / 12.0) / (mean * mean).max(1e-300)
 }
 
-/// Steps of an integral over the places of a disk: of the mean of one, and of the last of several.
+/// Steps of an integral over the places of a disk.
 const STEPS: u32 = 256;
-const STEPS_OF_SEVERAL: u32 = 64;
 
 /// Bytes of each disk that a flow uses: the first of them, and how many.
 pub(in crate::estimate) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
@@ -140,6 +125,12 @@ pub(in crate::estimate) fn fastest(k: &Disk, corner: Corner, (start, range): (f6
     media_rate(k, corner, start).max(media_rate(k, corner, start + range))
 }
 
+/// Seconds of the heads over so many bytes: none within a track.
+pub(in crate::estimate) fn moves(k: &Disk, corner: Corner, bytes: f64, rate: f64) -> f64 {
+    let track = rate * turn(k, corner);
+    if bytes < track { 0.0 } else { seek((bytes / k.capacity.typical.f64()).min(1.0), seek_times(k, corner)) }
+}
+
 /// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading
 /// ahead, or left and come to again, whichever is sooner.
 pub(in crate::estimate) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
@@ -147,9 +138,7 @@ pub(in crate::estimate) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f
         return 0.0;
     }
     let passed_over = if read && gap <= k.cache.at(corner).f64() { gap / rate } else { f64::INFINITY };
-    let seeks = seek_times(k, corner);
-    let track = rate * turn(k, corner);
-    let moves = if gap < track { 0.0 } else { seek((gap / k.capacity.typical.f64()).min(1.0), seeks) };
+    let moves = moves(k, corner, gap, rate);
     let (angle, turn) = (gap / rate, turn(k, corner));
     // The place comes by once in a turn.
     passed_over.min(angle + ((moves - angle) / turn).ceil() * turn)

@@ -19,6 +19,7 @@ use crate::units::Time;
 
 /// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
 const PLACES: u64 = 64;
+
 /// Pages that a command has at least.
 fn pages(k: &Ssd, bytes: f64) -> f64 {
     (bytes / k.page.typical.f64().max(1.0)).ceil().max(1.0)

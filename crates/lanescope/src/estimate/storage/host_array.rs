@@ -235,38 +235,36 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-           /// Wherever an I/O begins, it becomes no fewer commands, of no fewer bytes, than a bound counts.
-           #[test]
-           fn no_bound_counts_more_than_an_io_becomes(
-               level in prop::sample::select(vec![Level::Raid0, Level::Raid1, Level::Raid10, Level::Raid5]),
-               disks in 2u32..7,
-               strip in prop::sample::select(vec![512u64, 1024, 1536, 4096, 65536]),
-               size in prop_oneof![1u64..20_000, (1u64..40).prop_map(|n| n * 512)],
-               step in (1u64..40).prop_map(|n| n * 512),
-               (start, place) in ((0u64..100).prop_map(|n| n * 512), 0u64..1000),
-               read: bool,
-           ) {
-               let disks = match level {
-                   Level::Raid1 => 2,
-                   Level::Raid10 => (disks & !1).max(4),
-                   Level::Raid5 => disks.max(3),
-                   Level::Raid0 => disks,
-               };
-               let a = array_of_host(level, disks, strip);
-               let k = Kind {
-    count: 1.0, bytes: size as f64, read, trim: false, random: 1.0,
-                anywhere: 1.0, swept: 1.0, disks: 1.0, step };
-               let counted = least(&a, start, k);
-               let s = a.spread(read, start + place * step, size);
-               let copies = if a.mirrors() && !read { 2.0 } else { 1.0 };
-               for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
-                   let bytes = copies * pieces.iter().map(|p| p.bytes).sum::<u64>() as f64;
-                   let largest = pieces.iter().map(|p| p.bytes).max().unwrap_or(0) as f64;
-                   let there = [copies * pieces.len() as f64, bytes, largest];
-                   let least = [counted.commands[which], counted.bytes[which], counted.largest[which]];
-                   prop_assert!(least.iter().zip(there).all(|(l, t)| *l <= t * (1.0 + 1e-12)), "{counted:?} of {s:?}");
-               }
-               prop_assert!(counted.parity <= s.parity as f64 * (1.0 + 1e-12), "{counted:?} of {s:?}");
-           }
-       }
+        /// Wherever an I/O begins, it becomes no fewer commands, of no fewer bytes, than a bound counts.
+        #[test]
+        fn no_bound_counts_more_than_an_io_becomes(
+            level in prop::sample::select(vec![Level::Raid0, Level::Raid1, Level::Raid10, Level::Raid5]),
+            disks in 2u32..7,
+            strip in prop::sample::select(vec![512u64, 1024, 1536, 4096, 65536]),
+            size in prop_oneof![1u64..20_000, (1u64..40).prop_map(|n| n * 512)],
+            step in (1u64..40).prop_map(|n| n * 512),
+            (start, place) in ((0u64..100).prop_map(|n| n * 512), 0u64..1000),
+            read: bool,
+        ) {
+            let disks = match level {
+                Level::Raid1 => 2,
+                Level::Raid10 => (disks & !1).max(4),
+                Level::Raid5 => disks.max(3),
+                Level::Raid0 => disks,
+            };
+            let a = array_of_host(level, disks, strip);
+            let k = Kind { random: 1.0, anywhere: 1.0, ..Kind::new(1.0, size as f64, read, step) };
+            let counted = least(&a, start, k);
+            let s = a.spread(read, start + place * step, size);
+            let copies = if a.mirrors() && !read { 2.0 } else { 1.0 };
+            for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
+                let bytes = copies * pieces.iter().map(|p| p.bytes).sum::<u64>() as f64;
+                let largest = pieces.iter().map(|p| p.bytes).max().unwrap_or(0) as f64;
+                let there = [copies * pieces.len() as f64, bytes, largest];
+                let least = [counted.commands[which], counted.bytes[which], counted.largest[which]];
+                prop_assert!(least.iter().zip(there).all(|(l, t)| *l <= t * (1.0 + 1e-12)), "{counted:?} of {s:?}");
+            }
+            prop_assert!(counted.parity <= s.parity as f64 * (1.0 + 1e-12), "{counted:?} of {s:?}");
+        }
+    }
 }

@@ -35,6 +35,7 @@ use crate::plan::storage::{AdapterKind, Device, IoFlow, Medium, Storage, Target,
 use crate::protocol::scsi;
 use crate::scenario::keys::{Arrivals, Line, WHOLE};
 use crate::scenario::quantity::Corner;
+use cut::Cut;
 use disk::{heads, range};
 use ends::Ends;
 use host_array::Shape;
@@ -97,6 +98,18 @@ pub(in crate::estimate) struct Kind {
     pub(in crate::estimate) step: u64,
 }
 
+impl Kind {
+    /// Commands that follow one another, each with its heads where they should be.
+    fn new(count: f64, bytes: f64, read: bool, step: u64) -> Kind {
+        Kind { count, bytes, read, trim: false, random: 0.0, anywhere: 0.0, swept: 1.0, disks: 1.0, step }
+    }
+
+    /// Bytes between the end of one, whole sectors, and the beginning of the next of a sequential flow.
+    fn left_out(&self) -> f64 {
+        (self.step as f64 - (self.bytes / SECTOR as f64).ceil() * SECTOR as f64).max(0.0)
+    }
+}
+
 /// Bytes of a sector, which offsets are multiples of.
 pub(in crate::estimate) const SECTOR: u64 = 512;
 
@@ -109,7 +122,7 @@ pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
         let step = if l.random > 0 { align } else { l.size.0.next_multiple_of(align) };
         let mut add = |count: f64, bytes: f64, read: bool, trim: bool| {
             if count > 0.0 && bytes > 0.0 {
-                all.push(Kind { count, bytes, read, trim, random, anywhere: random, swept: 1.0, disks: 1.0, step });
+                all.push(Kind { trim, random, anywhere: random, ..Kind::new(count, bytes, read, step) });
             }
         };
         add(share * read, l.size.f64(), true, false);
@@ -510,8 +523,8 @@ fn queued_behind(
     let Some(keys) = own.filter(|_| k.read) else { return alone };
     let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
     let drives = a.disks.len() as f64;
-    let piece = k.bytes.min(a.keys.strip.typical.f64());
-    let count = (k.bytes / piece).ceil();
+    let count = Cut::of(storage, a, flow, k).pieces;
+    let piece = k.bytes / count;
     let commands = count * nvme::commands(drive.controller, corner, Kind { bytes: piece, ..k });
     let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());

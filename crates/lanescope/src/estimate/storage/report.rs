@@ -303,19 +303,31 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 );
             }
         }
-        let Volume::Array(a) = flow.volume else { continue };
-        let a = &storage.arrays[a as usize];
-        let through = storage.adapter(flow).is_some_and(|own| !own.writes_back());
-        let bare = a
-            .disks
+        // One write at a time to one disk is followed.
+        let through = match flow.volume {
+            Volume::Target(_) => outstanding > 1.0,
+            Volume::Array(_) | Volume::Station(_) => storage.adapter(flow).is_some_and(|own| !own.writes_back()),
+        };
+        let bare = behind
             .iter()
             .any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(k) if !k.write_cache.typical));
         if through && bare && flow.lines.iter().any(|l| l.random == 0 && (l.read < WHOLE || l.reply.0 > 0)) {
             note(
                 "rotation",
-                "its disks have no write cache and spindles of their own: each write that is not there in time waits \
-                    for its place to come round, on the last of its disks; the share takes a whole turn where the next \
-                    strip of a disk is not outstanding yet, and none where it is"
+                "its disks have no write cache: a write that is not there in time waits for its place to come round, \
+                    of an array on the last of its disks; the share takes a whole turn for all that are outstanding \
+                    where the next is late, and none where it is not"
+                    .into(),
+            );
+        }
+        let Volume::Array(a) = flow.volume else { continue };
+        let a = &storage.arrays[a as usize];
+        let leaves_out = |l: &Line| l.random == 0 && l.read > 0 && l.align.0 >= l.size.0.next_multiple_of(512) + 512;
+        if a.host().is_none() && a.has_heads(storage) && outstanding == 1.0 && flow.lines.iter().any(leaves_out) {
+            note(
+                "rotation",
+                "its reads leave something out, so the disks read nothing ahead: one at a time, many of them wait for \
+                    their place to come round, which the share does not have"
                     .into(),
             );
         }

@@ -10,7 +10,7 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::storage::Kind;
 use crate::estimate::storage::cut::Cut;
-use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, positioning, range, turn};
+use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, moves, positioning, range, turn};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
@@ -118,18 +118,21 @@ impl One<'_> {
                 Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
                 Volume::Station(_) => 0.0,
             };
-        // A disk reads ahead for who reads on; not for who leaves something out from the beginning.
-        let late = k.random == 0.0 && !self.least() && (!k.read || k.step as f64 > k.bytes);
+        let late = k.random == 0.0 && !self.least();
         let outstanding = f64::from(self.flow.outstanding.at(c).get());
         match self.flow.volume {
-            Volume::Target(t) if late && outstanding == 1.0 => self.come_round(t, k, time),
-            Volume::Array(a) if late && (k.read || !own.writes_back()) => {
+            // A disk reads ahead for who reads on; not for who leaves something out from the beginning.
+            Volume::Target(t) if late && (!k.read || outstanding == 1.0 && k.left_out() > 0.0) => {
+                self.come_round(t, k, outstanding, k.bytes + k.left_out(), time)
+            }
+            Volume::Array(a) if late && !k.read && !own.writes_back() => {
                 let a = &storage.arrays[a as usize];
                 // The next strip of a disk is a stripe away: a write there is not outstanding yet when the one before
                 // is done.
                 let away = (a.data_disks() - 1) as f64 * a.keys.strip.typical.f64();
-                let waits = outstanding == 1.0 || !k.read && outstanding * k.bytes <= away;
-                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, k, time))
+                let waits = outstanding == 1.0 || outstanding * k.bytes <= away;
+                let apart = (k.bytes + k.left_out()) / Cut::of(storage, a, self.flow, k).disks;
+                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, k, 1.0, apart, time))
             }
             _ => time,
         }
@@ -140,14 +143,18 @@ impl One<'_> {
         self.target(own, target, k, k.bytes, Other::Host)
     }
 
-    /// Who waits for each I/O finds the place of the next gone by: the disk has to come round.
-    fn come_round(&self, target: u32, k: Kind, time: f64) -> f64 {
+    /// Who waits for I/Os, so many at a time and so many bytes apart, finds the place of the next gone by, if the disk
+    /// is through with the others before that comes: it has to come round.
+    fn come_round(&self, target: u32, k: Kind, outstanding: f64, apart: f64, time: f64) -> f64 {
         match &self.storage().targets[target as usize].device {
             Device::Disk(d) if k.read || !d.write_cache.typical => {
-                // From the beginning of one to that of the next.
-                let apart = k.bytes.max(k.step as f64) / media_rate(d, self.corner, range(self.storage(), self.flow).0);
-                let turn = turn(d, self.corner);
-                apart + ((time - apart) / turn).ceil().max(0.0) * turn
+                let rate = media_rate(d, self.corner, range(self.storage(), self.flow).0);
+                let (turn, there) = (turn(d, self.corner), time + moves(d, self.corner, k.left_out(), rate));
+                let apart = outstanding * apart / rate;
+                if outstanding > 1.0 && there <= apart {
+                    return time;
+                }
+                apart + ((there - apart) / turn).ceil() * turn
             }
             _ => time,
         }
@@ -372,7 +379,9 @@ impl One<'_> {
         let heads = a.has_heads(self.storage());
         let (piece, disks) = match self.least() {
             true => ((0.5 * size).min(strip).max(1.0), 1.0),
-            false if heads => (size / cut.disks, cut.disks),
+            // What a disk has read ahead is at hand, parities or not.
+            false if heads && k.random == 0.0 => (size / cut.disks, cut.disks),
+            false if heads => (size / cut.disks * cut.swept(a, k), cut.disks),
             false => (size.min(strip), 1.0),
         };
         let Some(&first) = a.disks.first() else { return 0.0 };

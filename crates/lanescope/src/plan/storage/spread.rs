@@ -101,7 +101,7 @@ impl Array {
     /// What becomes of an I/O of an array that its host runs.
     pub(crate) fn spread(&self, read: bool, offset: u64, size: u64) -> Spread {
         let (strip, width) = (self.keys.strip.typical.0.max(1), self.width().max(1));
-        let parity = self.keys.level.typical == Level::Raid5 && !read;
+        let parity = self.has_parity() && !read;
         let [mut before, mut pieces] = [(); 2].map(|()| Joined::new(self.disks.len()));
         let (mut made_of, mut at, end) = (0, offset, offset + size);
         while at < end {

@@ -83,7 +83,7 @@ impl Array {
         let own = array.adapter().map(|a| &storage.adapters[a as usize]);
         let cache = own.and_then(|o| o.host_adapter()).and_then(|k| k.cache.as_ref());
         let strip = array.keys.strip.typical.0;
-        let width = strip * array.data_disks();
+        let width = array.width();
         Array {
             adapter: array.adapter().unwrap_or(u32::MAX),
             planned: array.clone(),

@@ -6,6 +6,9 @@
 //! Each pair counts for itself. One turn for a whole array would send the first read of each I/O to the one drive of a
 //! pair and the second to the other: of I/Os of two strips, half of the drives would read nothing.
 
+/// What a disk reads at least.
+const SECTOR: u64 = 512;
+
 /// The pairs of an array.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mirrors {
@@ -18,7 +21,7 @@ pub(super) struct Mirrors {
 struct Pair {
     /// Bytes by which its second drive is ahead.
     ahead: i64,
-    /// Where the last read of each ended: of none, at none.
+    /// The sector behind the last read of each: of none, none.
     ends: [Option<u64>; 2],
 }
 
@@ -33,9 +36,11 @@ impl Mirrors {
             self.pairs.resize(pair + 1, Pair::default());
         }
         let pair = &mut self.pairs[pair];
-        let goes_on = |which: &bool| self.heads && pair.ends[usize::from(*which)] == Some(offset);
+        // Whole sectors move.
+        let begin = offset / SECTOR;
+        let goes_on = |which: &bool| self.heads && pair.ends[usize::from(*which)] == Some(begin);
         let second = [true, false].into_iter().find(goes_on).unwrap_or(pair.ahead <= 0);
-        pair.ends[usize::from(second)] = offset.checked_add(bytes);
+        pair.ends[usize::from(second)] = offset.checked_add(bytes).map(|end| end.div_ceil(SECTOR));
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         pair.ahead = if second { pair.ahead.saturating_add(bytes) } else { pair.ahead.saturating_sub(bytes) };
         second
