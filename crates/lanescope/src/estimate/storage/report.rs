@@ -315,8 +315,8 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
             note(
                 "rotation",
                 "its disks have no write cache: a write that is not there in time waits for its place to come round, \
-                    of an array on the last of its disks; the share takes a whole turn for all that are outstanding \
-                    where the next is late, and none where it is not"
+                    of an array on the last of its disks; the share takes a whole turn where the next strip of a disk \
+                    is not outstanding yet, and none elsewhere"
                     .into(),
             );
         }

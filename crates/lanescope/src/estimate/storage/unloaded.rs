@@ -122,8 +122,8 @@ impl One<'_> {
         let outstanding = f64::from(self.flow.outstanding.at(c).get());
         match self.flow.volume {
             // A disk reads ahead for who reads on; not for who leaves something out from the beginning.
-            Volume::Target(t) if late && (!k.read || outstanding == 1.0 && k.left_out() > 0.0) => {
-                self.come_round(t, k, outstanding, k.bytes + k.left_out(), time)
+            Volume::Target(t) if late && outstanding == 1.0 && (!k.read || k.left_out() > 0.0) => {
+                self.come_round(t, k, k.bytes + k.left_out(), time)
             }
             Volume::Array(a) if late && !k.read && !own.writes_back() => {
                 let a = &storage.arrays[a as usize];
@@ -132,7 +132,7 @@ impl One<'_> {
                 let away = (a.data_disks() - 1) as f64 * a.keys.strip.typical.f64();
                 let waits = outstanding == 1.0 || outstanding * k.bytes <= away;
                 let apart = (k.bytes + k.left_out()) / Cut::of(storage, a, self.flow, k).disks;
-                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, k, 1.0, apart, time))
+                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, k, apart, time))
             }
             _ => time,
         }
@@ -143,17 +143,14 @@ impl One<'_> {
         self.target(own, target, k, k.bytes, Other::Host)
     }
 
-    /// Who waits for I/Os, so many at a time and so many bytes apart, finds the place of the next gone by, if the disk
-    /// is through with the others before that comes: it has to come round.
-    fn come_round(&self, target: u32, k: Kind, outstanding: f64, apart: f64, time: f64) -> f64 {
+    /// Who waits for each I/O finds the place of the next gone by, which is so many bytes behind that of the last: the
+    /// disk has to come round.
+    fn come_round(&self, target: u32, k: Kind, apart: f64, time: f64) -> f64 {
         match &self.storage().targets[target as usize].device {
             Device::Disk(d) if k.read || !d.write_cache.typical => {
                 let rate = media_rate(d, self.corner, range(self.storage(), self.flow).0);
                 let (turn, there) = (turn(d, self.corner), time + moves(d, self.corner, k.left_out(), rate));
-                let apart = outstanding * apart / rate;
-                if outstanding > 1.0 && there <= apart {
-                    return time;
-                }
+                let apart = apart / rate;
                 apart + ((there - apart) / turn).ceil() * turn
             }
             _ => time,
