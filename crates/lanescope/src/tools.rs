@@ -1,9 +1,17 @@
 //! What several rooms need and no crate gives as they need it: a table whose entries are used again, the greatest
-//! common divisor, and Student's distribution.
+//! common divisor, bits without order, and Student's distribution.
 
 /// The greatest common divisor; with 0, the other number.
 pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Bits without order from a number, the same always (Steele, Lea, Flood: SplitMix, 2014).
+pub(crate) fn mixed(n: u64) -> u64 {
+    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
 }
 
 /// A table whose free entries are used again: an index stays good until its entry is taken out.

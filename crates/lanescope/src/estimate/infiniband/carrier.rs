@@ -248,8 +248,8 @@ pub(in crate::estimate) struct Carrier<'a> {
     /// flow, over a bus all with the first.
     pub(in crate::estimate) moved: Vec<[[f64; 3]; 3]>,
     hops: Vec<Hop>,
-    /// When the last of the messages in order has come, by its ends and queue pair. Also one packet may overtake
-    /// another on a timeline: a shorter one finds a pause that the one before had no room in.
+    /// When the last of the messages in order has come, by its ends and queue pair. A shorter packet could
+    /// overtake the one before it on a timeline, in a pause that had no room for that.
     came: HashMap<([u32; 2], u32), f64>,
     /// Messages that ranks with several queue pairs have handed over, by their numbers: data that were arranged, and
     /// all else.

@@ -102,7 +102,7 @@ pub(in crate::estimate) fn demand(
     dma: &mut BTreeMap<usize, f64>,
 ) {
     let a = &storage.arrays[array as usize];
-    let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
+    let (n, strip) = (a.disks.len() as f64, a.keys.strip.typical.f64());
     let Some(adapter) = a.adapter() else { return };
     let own = &storage.adapters[adapter as usize];
     let Some(keys) = own.host_adapter() else { return };
@@ -141,14 +141,15 @@ pub(in crate::estimate) fn demand(
     let gap = if passes { k.left_out() / pieces } else { 0.0 };
     let drives = nvme::behind(storage, a);
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
+    let over = cut.swept(a, k);
+    let (swept, gap) = (over * alone, gap * over);
+    let step = |piece: f64| if gap > 0.0 { (piece + gap).round() as u64 } else { SECTOR };
     let mut each = |read: bool, (count, piece): (f64, f64), random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if count * piece <= 0.0 {
             return;
         }
-        let over = cut.swept(a, k);
-        let (swept, gap) = (over * alone, gap * over);
-        let step = if gap > 0.0 { (piece + gap).round() as u64 } else { SECTOR };
-        let kind = Kind { count: 0.0, bytes: piece, read, trim: false, random: random * alone, swept, step, ..k };
+        let random = random * alone;
+        let kind = Kind { count: 0.0, bytes: piece, read, trim: false, random, swept, step: step(piece), ..k };
         for (i, disk) in a.disks.iter().enumerate() {
             let part = match one_side {
                 Some(side) if i % 2 == side => 2.0,
@@ -157,9 +158,9 @@ pub(in crate::estimate) fn demand(
             };
             command(storage, corner, ends, flow, *disk, kind, part * count / n, add);
         }
-        let cut = drives.first().map_or(1.0, |d| nvme::commands(d.controller, corner, kind));
+        let commands = drives.first().map_or(1.0, |d| nvme::commands(d.controller, corner, kind));
         if given > 0.0 {
-            add(Part::Processor(adapter), 1.0, count * cut * given);
+            add(Part::Processor(adapter), 1.0, count * commands * given);
         }
         for drive in &drives {
             let Dma::Pcie { read: reads, write } = drive.own.dma else { continue };
@@ -173,7 +174,7 @@ pub(in crate::estimate) fn demand(
         }
     };
     // The parity of a part of a stripe is a command of its own, as long as `passages` has it.
-    let parts = level == Level::Raid5 && !k.read && reads > 0.0 && ends == Ends::Usual;
+    let parts = a.has_parity() && !k.read && reads > 0.0 && ends == Ends::Usual;
     for (read, all) in [(true, reads), (false, writes)] {
         let of_data = if parts { all.min(1.0) } else { all };
         each(read, (bytes * of_data / piece, piece), moves, add);

@@ -20,13 +20,7 @@ impl Cut {
     /// That of a kind of I/O of a flow, whose range is taken to be many strips.
     pub(in crate::estimate) fn of(storage: &Storage, a: &Array, flow: &IoFlow, k: Kind) -> Cut {
         let size = (k.bytes.round() as u64).max(1);
-        // Places lie a step apart: in each of `unit` bytes, over all phases of the step, so many are touched in the
-        // mean (Hermite's identity).
-        let touched = |unit: u64| {
-            let step = gcd(k.step.max(1), unit.max(1));
-            let last = (flow.start.0 % step).saturating_add(size - 1) / step;
-            1.0 + last as f64 * step as f64 / unit.max(1) as f64
-        };
+        let touched = |unit: u64| touched(flow.start.0, k.step, size, unit);
         let pieces = touched(a.keys.strip.typical.0);
         // A disk that reads on goes on with the next strip; drives without heads take turns.
         let disks = if a.mirrors() && a.has_heads(storage) { a.data_disks() } else { a.disks.len() as u64 };
@@ -40,5 +34,31 @@ impl Cut {
         }
         let parities = a.disks.len() as f64 / a.data_disks().max(1) as f64 - 1.0;
         1.0 + parities * if k.random > 0.0 { 1.0 - 1.0 / self.stripes } else { 1.0 }
+    }
+}
+
+/// How many units of so many bytes an I/O touches, in the mean over all places a step apart, from a first one on: by
+/// Hermite's identity.
+fn touched(start: u64, step: u64, size: u64, unit: u64) -> f64 {
+    let unit = unit.max(1);
+    let step = gcd(step.max(1), unit);
+    let last = (start % step).saturating_add(size - 1) / step;
+    1.0 + last as f64 * step as f64 / unit as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// As counted place by place.
+        #[test]
+        fn the_mean_of_what_is_touched(start in 0u64..2000, step in 1u64..300, size in 1u64..2000, unit in 1u64..300) {
+            let count = |i: u64| (start + i * step + size - 1) / unit - (start + i * step) / unit + 1;
+            let sum: u64 = (0..unit).map(count).sum();
+            let mean = sum as f64 / unit as f64;
+            prop_assert!((touched(start, step, size, unit) - mean).abs() < 1e-9 * mean);
+        }
     }
 }

@@ -18,11 +18,11 @@ pub(in crate::estimate) fn heads(k: &Disk, corner: Corner, ends: Ends, (start, r
     let rate = mean_rate(k, corner, (start, range), kind.anywhere);
     // Whole sectors move.
     let bytes = (kind.bytes / SECTOR as f64).ceil() * SECTOR as f64;
-    let random = match kind.random > 0.0 {
+    let positions = match kind.random > 0.0 {
         true => kind.random * positioning(k, corner, (start, range), bytes, 1.0),
-        false => left_out(k, corner, kind.read, kind.step as f64 - bytes, rate),
+        false => passes(k, corner, kind.read, kind.left_out(), rate),
     };
-    random + bytes * kind.swept / rate
+    positions + bytes * kind.swept / rate
 }
 
 /// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
@@ -33,7 +33,7 @@ pub(in crate::estimate) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 
     outer - (outer - inner) * zone / (zones - 1.0).max(1.0)
 }
 
-/// The mean of it of commands some of which begin anywhere in a range: others at its beginning.
+/// The mean of that over commands of which a part (`anywhere`) lies anywhere in a range, the others at its beginning.
 pub(in crate::estimate) fn mean_rate(k: &Disk, corner: Corner, (start, range): (f64, f64), anywhere: f64) -> f64 {
     let first = media_rate(k, corner, start);
     if anywhere <= 0.0 {
@@ -125,21 +125,16 @@ pub(in crate::estimate) fn fastest(k: &Disk, corner: Corner, (start, range): (f6
     media_rate(k, corner, start).max(media_rate(k, corner, start + range))
 }
 
-/// Seconds of the heads over so many bytes: none within a track.
-pub(in crate::estimate) fn moves(k: &Disk, corner: Corner, bytes: f64, rate: f64) -> f64 {
-    let track = rate * turn(k, corner);
-    if bytes < track { 0.0 } else { seek((bytes / k.capacity.typical.f64()).min(1.0), seek_times(k, corner)) }
-}
-
-/// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading
-/// ahead, or left and come to again, whichever is sooner.
-pub(in crate::estimate) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
+/// How long the heads take over what a sequential flow leaves out between two of its I/Os, seconds: passed over while
+/// reading ahead, or left and come to again, whichever is sooner.
+fn passes(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
     if gap <= 0.0 {
         return 0.0;
     }
     let passed_over = if read && gap <= k.cache.at(corner).f64() { gap / rate } else { f64::INFINITY };
-    let moves = moves(k, corner, gap, rate);
     let (angle, turn) = (gap / rate, turn(k, corner));
+    let far = (gap / k.capacity.typical.f64()).min(1.0);
+    let moves = if gap < rate * turn { 0.0 } else { seek(far, seek_times(k, corner)) };
     // The place comes by once in a turn.
     passed_over.min(angle + ((moves - angle) / turn).ceil() * turn)
 }

@@ -1,5 +1,5 @@
 //! How long one of several that are outstanding waits: mean-value analysis of a closed network (Reiser, Lavenberg: JACM
-//! 27, 1980), with the mean rest of a constant service.
+//! 27, 1980), with the mean rest of a service that is under way.
 
 /// Commands outstanding that waits are worked out for one by one.
 const MOST: u32 = 1024;
@@ -53,7 +53,7 @@ pub(in crate::estimate) fn queue(mut stations: Vec<(Station, f64)>, (n, alone, h
     let mut waits = vec![0.0_f64; stations.len()];
     let (mut before, mut most) = (0.0, 0.0_f64);
     for i in 1..=n.min(MOST) {
-        // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
+        // Who comes finds what one less leaves: those that wait in full, the rest of the one that is served.
         for (at, ((s, _), wait)) in stations.iter().zip(&mut waits).enumerate() {
             // What holds the first station for itself is there whoever else waits.
             *wait = s.wait(before * s.visits / s.servers, *wait) + if at == 0 { held } else { 0.0 };

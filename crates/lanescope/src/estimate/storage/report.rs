@@ -4,7 +4,7 @@
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::row;
-use crate::estimate::storage::{nvme, programs};
+use crate::estimate::storage::{Kind, kinds, nvme, programs};
 use crate::estimate::{Outcome, ranged};
 use crate::plan::Plan;
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Volume, Wire};
@@ -320,17 +320,18 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                     .into(),
             );
         }
-        let Volume::Array(a) = flow.volume else { continue };
-        let a = &storage.arrays[a as usize];
-        let leaves_out = |l: &Line| l.random == 0 && l.read > 0 && l.align.0 >= l.size.0.next_multiple_of(512) + 512;
-        if a.host().is_none() && a.has_heads(storage) && outstanding == 1.0 && flow.lines.iter().any(leaves_out) {
+        let leaves_out = |k: &Kind| k.read && k.random == 0.0 && k.left_out() > 0.0;
+        let disks = behind.iter().any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(_)));
+        if disks && outstanding == 1.0 && kinds(&flow.lines).iter().any(leaves_out) {
             note(
                 "rotation",
-                "its reads leave something out, so the disks read nothing ahead: one at a time, many of them wait for \
+                "its reads leave something out, so a disk reads nothing ahead: one at a time, many of them wait for \
                     their place to come round, which the share does not have"
                     .into(),
             );
         }
+        let Volume::Array(a) = flow.volume else { continue };
+        let a = &storage.arrays[a as usize];
         let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
         let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
         if a.host().is_none() && a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {

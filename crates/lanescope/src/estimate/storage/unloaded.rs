@@ -10,7 +10,7 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::storage::Kind;
 use crate::estimate::storage::cut::Cut;
-use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, moves, positioning, range, turn};
+use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, positioning, range, turn};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
@@ -118,21 +118,20 @@ impl One<'_> {
                 Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
                 Volume::Station(_) => 0.0,
             };
-        let late = k.random == 0.0 && !self.least();
+        if k.read || k.random > 0.0 || self.least() {
+            return time;
+        }
         let outstanding = f64::from(self.flow.outstanding.at(c).get());
         match self.flow.volume {
-            // A disk reads ahead for who reads on; not for who leaves something out from the beginning.
-            Volume::Target(t) if late && outstanding == 1.0 && (!k.read || k.left_out() > 0.0) => {
-                self.come_round(t, k, k.bytes + k.left_out(), time)
-            }
-            Volume::Array(a) if late && !k.read && !own.writes_back() => {
+            Volume::Target(t) if outstanding == 1.0 => self.come_round(t, k.bytes, time),
+            Volume::Array(a) if !own.writes_back() => {
                 let a = &storage.arrays[a as usize];
                 // The next strip of a disk is a stripe away: a write there is not outstanding yet when the one before
                 // is done.
                 let away = (a.data_disks() - 1) as f64 * a.keys.strip.typical.f64();
                 let waits = outstanding == 1.0 || outstanding * k.bytes <= away;
-                let apart = (k.bytes + k.left_out()) / Cut::of(storage, a, self.flow, k).disks;
-                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, k, apart, time))
+                let on_one = k.bytes / Cut::of(storage, a, self.flow, k).disks;
+                a.disks.first().filter(|_| waits).map_or(time, |first| self.come_round(*first, on_one, time))
             }
             _ => time,
         }
@@ -143,15 +142,13 @@ impl One<'_> {
         self.target(own, target, k, k.bytes, Other::Host)
     }
 
-    /// Who waits for each I/O finds the place of the next gone by, which is so many bytes behind that of the last: the
-    /// disk has to come round.
-    fn come_round(&self, target: u32, k: Kind, apart: f64, time: f64) -> f64 {
+    /// A writer that waits for each of its writes finds its place gone by: the disk has to come round.
+    fn come_round(&self, target: u32, bytes: f64, time: f64) -> f64 {
         match &self.storage().targets[target as usize].device {
-            Device::Disk(d) if k.read || !d.write_cache.typical => {
-                let rate = media_rate(d, self.corner, range(self.storage(), self.flow).0);
-                let (turn, there) = (turn(d, self.corner), time + moves(d, self.corner, k.left_out(), rate));
-                let apart = apart / rate;
-                apart + ((there - apart) / turn).ceil() * turn
+            Device::Disk(d) if !d.write_cache.typical => {
+                let media = bytes / media_rate(d, self.corner, range(self.storage(), self.flow).0);
+                let turn = turn(d, self.corner);
+                media + ((time - media) / turn).ceil() * turn
             }
             _ => time,
         }

@@ -38,6 +38,7 @@ use crate::scenario::keys::{
     self, Disk, FileTest, HostAdapter, Level, Line, PartKind, RamDisk, ScsiLink, Setting, Ssd,
 };
 use crate::scenario::quantity::Quantity;
+use crate::tools::mixed;
 use crate::units::{Bytes, Rate, Time};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
@@ -755,9 +756,7 @@ fn core_name(worker: u32, others: u32) -> String {
 /// The angle at which a disk stands at the beginning, as a part of a turn, by its place in an array: spindles do not
 /// turn in step. It is any, the same in every run, and none for the first, or for a disk by itself.
 pub(crate) fn spindle_phase(place: usize) -> f64 {
-    let mixed = (place as u64 ^ (place as u64) << 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (mixed >> 11) as f64 / (1u64 << 53) as f64
+    (mixed(place as u64).wrapping_sub(mixed(0)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Time of the heads to cross a part of a disk: by the square root of the distance up to a third, from the track seek

@@ -12,7 +12,7 @@ use crate::units::{Rate, Time};
 use std::collections::VecDeque;
 
 /// What a disk reads and writes at least.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 /// The moving parts of a disk.
 #[derive(Clone, Debug)]

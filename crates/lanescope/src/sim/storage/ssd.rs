@@ -16,6 +16,7 @@ use crate::scenario::quantity::Quantity;
 use crate::sim::core::clock::Pace;
 use crate::sim::storage::cache_fill::CacheFill;
 use crate::sim::storage::{Event, Fabric, Link, Owner, Server};
+use crate::tools::mixed;
 use crate::units::Time;
 use std::collections::VecDeque;
 
@@ -130,14 +131,6 @@ pub(super) struct Ssd {
     cache: bool,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
-}
-
-/// Bits without order from a number, the same always (Steele, Lea, Flood: SplitMix, 2014).
-pub(super) fn mixed(n: u64) -> u64 {
-    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ (n >> 31)
 }
 
 /// A part of a span that is as good as random.

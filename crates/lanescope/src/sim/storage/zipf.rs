@@ -6,7 +6,7 @@
 //! most a few are thrown away.
 
 use crate::scenario::keys::{Extent, Places, WHOLE, Zone};
-use crate::sim::storage::ssd::mixed;
+use crate::tools::mixed;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
