@@ -3,6 +3,7 @@
 
 use crate::estimate::ethernet::MOST_PAIRS;
 use crate::plan::Plan;
+use crate::plan::storage::{IoFlow, Volume};
 use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
 
@@ -109,7 +110,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "placement",
         "random offsets are spread evenly, whatever the distribution",
     ),
-    Gap::always("io", &["access.align"], "placement", "random offsets are spread evenly, whatever their alignment"),
+    Gap::always("io", &["access.align"], "placement", "random offsets are spread evenly, whatever their alignment")
+        .when(|plan, s| !cut_at_strips(plan, s)),
     OVER_A_FABRIC,
     NO_OFFSETS,
     // Clusters: messages are trains of packets that take turns, and have the credit of one message by itself.
@@ -147,6 +149,13 @@ pub static NOT_MODELLED: &[Gap] = &[
 /// Where a switch marks: else these keys have no meaning, and nothing is left out.
 fn by_dcqcn(plan: &Plan, _: &Stated) -> bool {
     plan.stated.iter().any(|s| s.key == "congestion_control" && s.value != "none")
+}
+
+/// Whether a table of I/Os is to an array behind a controller: where these begin says how many strips each touches.
+fn cut_at_strips(plan: &Plan, s: &Stated) -> bool {
+    let storage = &plan.storage;
+    let cut = |f: &IoFlow| matches!(f.volume, Volume::Array(_)) && storage.host_array(f).is_none();
+    storage.flows.iter().any(|f| s.path == format!("flows.{}.{}", f.group, s.key) && cut(f))
 }
 
 /// Of what the scenario of a plan states.
