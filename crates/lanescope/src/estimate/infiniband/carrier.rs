@@ -11,6 +11,7 @@
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
 use crate::estimate::infiniband::credit::{Window, untold_behind};
+use crate::estimate::infiniband::hop::{Hop, Place};
 use crate::estimate::infiniband::pieces::{BELL, READ, WRITE, Way, Ways};
 use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
@@ -20,8 +21,7 @@ use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
-    FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, blocks_told, buffer_blocks,
-    paced_by_credit,
+    INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, blocks_told, buffer_blocks,
 };
 use crate::result::Binding;
 use crate::scenario::NodeKeys;
@@ -71,64 +71,6 @@ struct Side {
     inward: usize,
     hosted: bool,
 }
-
-/// One wire on a way.
-#[derive(Clone, Copy, Debug)]
-struct Hop {
-    timeline: usize,
-    /// fs per byte.
-    byte: f64,
-    delay: f64,
-    /// Bytes until the next part may act, and what it then takes; of the last, all.
-    head: Option<f64>,
-    latency: f64,
-    /// Bytes behind a packet in which the wire rests.
-    gap: f64,
-    /// Blocks of credit for the buffer at its end; without limit on Ethernet.
-    credit: Option<u64>,
-}
-
-impl Hop {
-    /// How far apart packets start at least that take `size` on the wire and are of so many blocks (the largest of all
-    /// `largest`), where each takes so long from its start until its place in the buffer is free.
-    fn paced(&self, size: f64, blocks: u64, largest: u64, until_free: f64) -> f64 {
-        let Some(whole) = self.credit else { return size };
-        paced_by_credit(whole, largest, blocks, size, until_free + self.back())
-    }
-
-    /// How long it takes to tell the sender of room.
-    fn back(&self) -> f64 {
-        FLOW_CONTROL_WIRE as f64 * self.byte + self.delay
-    }
-
-    /// How long after the first packet of a train the last full one, and the last, begin at least, by the credit of the
-    /// buffer as it is then. Full ones take `size` on the wire, and by credit they are `pace` apart.
-    fn starts(&self, n: f64, size: f64, pace: f64, [full, last]: [Place; 2], window: Option<Window>) -> [f64; 2] {
-        let (Some(mut window), true) = (window, pace > size) else { return [(n - 2.0) * size, (n - 1.0) * size] };
-        let (mut free, round) = (0.0_f64, window.round(full.blocks) as f64);
-        let mut next = |place: Place| {
-            let begins = free.max(window.take(place.blocks, self.back()));
-            window.leaves(begins + place.until_free, place.blocks);
-            free = begins + size;
-            begins
-        };
-        // What is left out are whole rounds, so that the last stands in the round where it belongs.
-        let far = ((n - 1.0 - FOLLOWED) / round).floor().max(0.0) * round;
-        let before = (0..(n - 1.0 - far) as u64).fold(0.0, |_, _| next(full));
-        [before + far * pace, next(last) + far * pace]
-    }
-}
-
-/// A packet's place in the next buffer: its blocks, and how long after its start it is free.
-#[derive(Clone, Copy)]
-struct Place {
-    blocks: u64,
-    until_free: f64,
-}
-
-/// Packets of a message that are followed one by one through a buffer, about: more than any holds; those behind are as
-/// far apart as in the long run.
-const FOLLOWED: f64 = 512.0;
 
 /// A receive buffer, in blocks of credit.
 #[derive(Clone, Copy, Debug)]
@@ -523,9 +465,7 @@ impl<'a> Carrier<'a> {
             packet.wire(if ethernet { ROCE } else { INFINIBAND }) as f64
         };
         let (full, last) = (bytes(train.full), bytes(train.last));
-        let ack = Packet::ack(Service::Rc).wire(if ethernet { ROCE } else { INFINIBAND }) as f64;
         let hops = std::mem::take(&mut self.hops);
-        let mut back = 0.0;
         let receive = other.receive_latency.at(corner).fs() as f64;
         // Writes to the target's host; without one data are at hand.
         let writes = [train.full, train.last].map(|n| self.leg(to, false, n));
@@ -536,7 +476,7 @@ impl<'a> Carrier<'a> {
         let (blocks_full, blocks_last) = (of(Position::Middle, train.full), of(end, train.last));
         let largest = self.largest;
         for (i, hop) in hops.iter().enumerate() {
-            let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
+            let [full, last, gap] = [full, last, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
             self.used[hop.timeline] += (train.n - 1.0) * full + last;
             // A packet's place in the next buffer is free when its end has left that.
@@ -569,26 +509,21 @@ impl<'a> Carrier<'a> {
             let before = full_begins + full;
             let full_end = if many { before.max(when.full + full).max(last_begins) } else { begin + last };
             let end = if many { (full_end + last).max(when.last + last) } else { full_end };
-            let ahead = hop.head.map(|h| h * hop.byte);
-            // A faster wire behind a switch waits: so that it never runs dry, or on Ethernet for the whole frame.
-            let lead = |size: f64| match (ahead, hops.get(i + 1)) {
-                (Some(_), Some(next)) if ethernet && next.byte < hop.byte => 0.0,
-                (Some(head), Some(next)) => (size - gap - head).min(size * (next.byte / hop.byte).min(1.0)).max(0.0),
-                _ => 0.0,
-            };
+            let lead = |size: f64| hop.lead(hops.get(i + 1), size, ethernet);
             let (size, after) = (if many { full } else { last }, hop.delay + hop.latency - gap);
             when = When {
                 first: begin + size - lead(size) + after,
                 full: full_end - lead(size) + after,
                 last: end - lead(last) + after,
             };
-            back += hop.delay + hop.latency + ahead.unwrap_or(ack - gap);
         }
         let engine = packet(other.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(target.inward), when, &train, engine, engine);
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
-        let acknowledged = when.last + back;
-        self.acknowledge(&hops, when.last);
+        self.hops = hops;
+        self.way(job, [ranks[1], ranks[0]], connection);
+        let hops = std::mem::take(&mut self.hops);
+        let acknowledged = self.acknowledge(&hops, when.last, ethernet);
         self.hops = hops;
         if target.hosted {
             self.moves(to, WRITE, train.full, train.n - 1.0);
@@ -597,7 +532,8 @@ impl<'a> Carrier<'a> {
             when = self.stage(target.write, when, &train, writes[0], writes[1]);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
             self.used[target.write.shared] += done.shared;
-            when.last += done.next;
+            // Behind the data, if there are any.
+            when.last += if post.bytes == 0 { done.alone } else { done.next };
         }
         let mut sent = acknowledged;
         if source.hosted {
@@ -634,21 +570,23 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// An acknowledgement goes back from a moment on, as if by the switches by which its message came.
-    fn acknowledge(&mut self, hops: &[Hop], at: f64) {
+    /// An acknowledgement goes its way from a moment on: when it is there. It waits for the packets before it, and
+    /// others for it.
+    fn acknowledge(&mut self, hops: &[Hop], at: f64, ethernet: bool) -> f64 {
+        let bytes = Packet::ack(Service::Rc).wire(if ethernet { ROCE } else { INFINIBAND }) as f64;
         let mut at = at;
-        for (i, hop) in hops.iter().enumerate().rev().filter(|(_, hop)| hop.credit.is_some()) {
-            // The other direction of a link is beside it.
-            let buffer = &mut self.buffers[hop.timeline ^ 1];
-            buffer.untold = buffer.acknowledged();
-            let size = |hop: &Hop| Packet::ack(Service::Rc).wire(INFINIBAND) as f64 * hop.byte;
-            let come = at + size(hop) + hop.delay;
-            // An adapter's buffer it leaves at once, a switch's on the next wire.
-            let next = i.checked_sub(1).map(|next| &hops[next]);
-            let onward = come + next.map_or(0.0, |next| next.latency);
-            buffer.ack = Some((at, onward + next.map_or(0.0, size)));
-            at = onward;
+        for (i, hop) in hops.iter().enumerate() {
+            let (size, next) = (bytes * hop.byte, hops.get(i + 1));
+            let begin = self.book(hop.timeline, at, size, true) - size;
+            at = begin + size - hop.gap * hop.byte - hop.lead(next, size, ethernet) + hop.delay + hop.latency;
+            if hop.credit.is_some() {
+                let buffer = &mut self.buffers[hop.timeline];
+                buffer.untold = buffer.acknowledged();
+                // An adapter's buffer it leaves at once, a switch's on the next wire.
+                buffer.ack = Some((begin, at + next.map_or(0.0, |next| bytes * next.byte)));
+            }
         }
+        at
     }
 
     /// Books a train, or a packet alone: when it is through, if nothing but others like it holds it up. A packet alone
@@ -753,7 +691,7 @@ struct Train {
 fn by_byte(r: &Resource<Key>, way: Way) -> [f64; 3] {
     way.flows().map(|flow| {
         let mine = r.uses.iter().filter(|u| u.flow == flow.0 as usize);
-        mine.map(|u| (u.weight + u.first_least) / r.capacity * SECOND).sum()
+        mine.map(|u| u.whole() / r.capacity * SECOND).sum()
     })
 }
 

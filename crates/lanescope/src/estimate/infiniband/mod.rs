@@ -6,6 +6,7 @@
 mod beside;
 mod carrier;
 pub(in crate::estimate) mod credit;
+mod hop;
 mod pieces;
 
 use crate::estimate::core::elements::ClusterElement;

@@ -354,7 +354,10 @@ pub(in crate::estimate) struct Transfer {
 pub(in crate::estimate) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
     let f = &buses.flows[flow as usize];
     let m = buses.timing(f.device, corner);
-    let cost = |cut: bool| if f.reads() { read(&m, bytes, cut, true) } else { write(&m, bytes, cut) };
+    // By itself on a bus, an adapter asks for a delayed read until it is there; beside others, as in a share.
+    let bus = |f: &BusFlow| buses.devices[f.device as usize].bus;
+    let others = buses.flows.iter().any(|other| bus(other) == bus(f) && other.device != f.device);
+    let cost = |cut: bool| if f.reads() { read(&m, bytes, cut, others) } else { write(&m, bytes, cut) };
     let (least, cut) = (cost(false), cost(true));
     let next = least.bus().max(least.device).max(least.held / m.splits as f64);
     let [alone, bus, crowded, next] =

@@ -3,6 +3,7 @@
 
 use super::simulate_by;
 use crate::common::choices::{Choices, none_apart, runner};
+use crate::common::grow::cluster::grow as any_cluster;
 use crate::common::{plan, planned};
 use lanescope::estimate::estimate;
 use lanescope::result::{Idle, Note, ProgramReport, Report, SimulatedLink};
@@ -127,6 +128,52 @@ fn one_message_at_a_time_takes_what_the_estimate_says() {
         );
         (text + &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"), 0.02, false)
     });
+}
+
+/// The same between two of any cluster: links of different speeds, switches that cut through, buses. What comes to a
+/// conventional bus out of step with its clock waits for an edge, up to a clock: at the sender a doorbell and a
+/// completion, at the receiver the data; three times where a handshake goes before the data. Few credits have a law of
+/// their own, below.
+#[test]
+fn one_message_at_a_time_takes_as_long_in_any_cluster() {
+    let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
+    let result = runner(Config::default()).run(&(0..4usize, vec(any::<u8>(), 0..400)), |(size, bytes)| {
+        let size = ["0 B", "100 B", "8 KiB", "200 KiB"][size];
+        let cluster = any_cluster(&bytes);
+        let (cluster, _) = cluster.split_once("program =").expect("a program");
+        let program = format!(
+            "repeat 3 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ if rank == 1 {{ \
+            recv from 0; send {size} to 0 }} }} }}"
+        );
+        let large = |line: &str| match line.split_once(" = ").map_or(line, |l| l.0) {
+            "buffer" | "receive_buffer" => String::new(),
+            _ if line.ends_with("\"infiniband-switch\"") => format!("{line}\nbuffer = \"1 MiB\"\n"),
+            _ if line.ends_with("\"channel-adapter\"") => format!("{line}\nreceive_buffer = \"1 MiB\"\n"),
+            _ => format!("{line}\n"),
+        };
+        let cluster: String = cluster.lines().map(large).collect();
+        let text = format!("{cluster}program = \"{program}\"\n");
+        // A cluster may have no way from one to the other.
+        let (Some(made), d) = plan(&text, &[]) else { return Ok(()) };
+        let closed = estimate(&made, &d).flows.last().expect("a flow").programs[0].time;
+        let simulated = simulate_by(&made, u64::MAX).flows[0].program.as_ref().expect("a program").time;
+        let off = simulated / closed - 1.0;
+        worst.set(worst.get().max(off.abs()));
+        let clock = |node: u32| match text.split_once(&format!("[\"h{node}\", \"n{node}\"]\npci = \"pci")) {
+            Some((_, bus)) if bus.starts_with(" 33") => 30.3e-9,
+            Some((_, bus)) if bus.starts_with(" 66") => 15.2e-9,
+            Some(_) => 10e-9,
+            None => 0.0,
+        };
+        let handshake = text.contains("eager = \"0 B\"") || size.ends_with("KiB");
+        let edges = if handshake { 3.0 * 9.0 } else { 9.0 } * (clock(0) + clock(1)) / closed;
+        if off.abs() > 0.02 + edges {
+            wrong.borrow_mut().push(format!("{off:+.4}: {closed} s and {simulated} s\n{text}"));
+        }
+        Ok(())
+    });
+    println!("at most {:.4} apart", worst.get());
+    none_apart(result, &wrong.into_inner());
 }
 
 /// The same with receive buffers of some packets, on long cables: the first packets of a message find the room that
