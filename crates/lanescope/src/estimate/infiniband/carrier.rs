@@ -304,12 +304,16 @@ impl<'a> Carrier<'a> {
             return *leg;
         }
         let a = self.adapter(adapter);
+        // As many packets as are read ahead, at least one, cover the way there and back, or do not.
+        let ahead = (a.keys.read_ahead.at(self.corner).0 / bytes.max(1)).max(1) as f64;
+        let engine = a.keys.packet_time.at(self.corner).fs() as f64;
         let leg = match a.host.as_ref().map(|h| h.dma) {
             _ if bytes == 0 => Leg::default(),
             None => Leg::default(),
             Some(Dma::Bus { read: reads, write }) => {
                 let t = pci::transfer(&self.plan.buses, if read { reads } else { write }, self.corner, bytes);
                 let [alone, shared, crowded, next] = [t.alone, t.bus, t.crowded, t.next].map(|s| s * SECOND);
+                let next = if read { next.max((alone + engine) / ahead) } else { next };
                 Leg { alone, shared, crowded, next }
             }
             Some(Dma::Pcie { read: reads, write }) => {
@@ -320,10 +324,7 @@ impl<'a> Carrier<'a> {
                 let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
                     let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
-                    // As many packets as are read ahead, at least one, cover the way there and back, or do not.
-                    let ahead = (a.keys.read_ahead.at(self.corner).0 / bytes).max(1);
-                    let engine = a.keys.packet_time.at(self.corner).fs() as f64;
-                    (alone, next.max((alone * 1e6 + engine) / ahead as f64))
+                    (alone, next.max((alone * 1e6 + engine) / ahead))
                 } else {
                     (Unloaded::new(self.plan, self.corner).write(flow, bytes), next)
                 };
@@ -432,6 +433,8 @@ impl<'a> Carrier<'a> {
             } else {
                 // An adapter on a bus reads one thing at a time: its descriptors wait for data, and data for them.
                 let one = Train { n: 1.0, full: bytes, last: bytes };
+                // It waits for no packet before it, and data come behind it anyway.
+                let leg = Leg { next: leg.alone, ..leg };
                 self.stage(source.read, When { first: at, full: at, last: at }, &one, leg, leg).last
             };
         }
