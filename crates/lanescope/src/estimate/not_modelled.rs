@@ -151,11 +151,12 @@ fn by_dcqcn(plan: &Plan, _: &Stated) -> bool {
     plan.stated.iter().any(|s| s.key == "congestion_control" && s.value != "none")
 }
 
-/// Whether a table of I/Os is to an array behind a controller: where these begin says how many strips each touches.
+/// Whether all I/Os of a table are to arrays behind controllers: where these begin says how many strips each touches.
 fn cut_at_strips(plan: &Plan, s: &Stated) -> bool {
     let storage = &plan.storage;
     let cut = |f: &IoFlow| matches!(f.volume, Volume::Array(_)) && storage.host_array(f).is_none();
-    storage.flows.iter().any(|f| s.path == format!("flows.{}.{}", f.group, s.key) && cut(f))
+    let mut here = storage.flows.iter().filter(|f| s.path == format!("flows.{}.{}", f.group, s.key)).peekable();
+    here.peek().is_some() && here.all(cut)
 }
 
 /// Of what the scenario of a plan states.

@@ -103,8 +103,8 @@ impl Buffer {
     }
 }
 
-/// Pauses of a timeline that are remembered.
-const PAUSES: usize = 16;
+/// Pauses of a timeline that are remembered: each acknowledgement to come leaves one before it.
+const PAUSES: usize = 64;
 
 /// When something that carries one packet at a time is taken, fs. Messages are carried one after the other, each along
 /// its whole way, so that one that is carried later may come somewhere earlier: it finds the pauses that others left.
@@ -173,7 +173,7 @@ pub(in crate::estimate) struct Carrier<'a> {
     buffers: Vec<Buffer>,
     /// Blocks of the largest packet of all that use the wires.
     largest: u64,
-    /// How long each has been in use, fs.
+    /// How long each has been in use, fs; of wires without acknowledgements.
     pub(in crate::estimate) used: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
     pub(in crate::estimate) carried: Vec<(f64, f64)>,
@@ -304,16 +304,12 @@ impl<'a> Carrier<'a> {
             return *leg;
         }
         let a = self.adapter(adapter);
-        // As many packets as are read ahead, at least one, cover the way there and back, or do not.
-        let ahead = (a.keys.read_ahead.at(self.corner).0 / bytes.max(1)).max(1) as f64;
-        let engine = a.keys.packet_time.at(self.corner).fs() as f64;
         let leg = match a.host.as_ref().map(|h| h.dma) {
             _ if bytes == 0 => Leg::default(),
             None => Leg::default(),
             Some(Dma::Bus { read: reads, write }) => {
                 let t = pci::transfer(&self.plan.buses, if read { reads } else { write }, self.corner, bytes);
                 let [alone, shared, crowded, next] = [t.alone, t.bus, t.crowded, t.next].map(|s| s * SECOND);
-                let next = if read { next.max((alone + engine) / ahead) } else { next };
                 Leg { alone, shared, crowded, next }
             }
             Some(Dma::Pcie { read: reads, write }) => {
@@ -324,7 +320,7 @@ impl<'a> Carrier<'a> {
                 let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
                     let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
-                    (alone, next.max((alone * 1e6 + engine) / ahead))
+                    (alone, self.reads_ahead(a, bytes, alone * 1e6, next))
                 } else {
                     (Unloaded::new(self.plan, self.corner).write(flow, bytes), next)
                 };
@@ -333,6 +329,14 @@ impl<'a> Carrier<'a> {
         };
         self.legs.insert((class, read, bytes), leg);
         leg
+    }
+
+    /// How far apart an adapter's reads of packets' data are at least, fs: as many as are read ahead, at least one,
+    /// cover the way there and back, or do not.
+    fn reads_ahead(&self, a: &Adapter, bytes: u64, alone: f64, next: f64) -> f64 {
+        let ahead = (a.keys.read_ahead.at(self.corner).0 / bytes.max(1)).max(1) as f64;
+        let engine = a.keys.packet_time.at(self.corner).fs() as f64;
+        if bytes == 0 { next } else { next.max((alone + engine) / ahead) }
     }
 
     /// A processor's write to an adapter, fs. An empty message without a descriptor still rings with a byte.
@@ -433,8 +437,6 @@ impl<'a> Carrier<'a> {
             } else {
                 // An adapter on a bus reads one thing at a time: its descriptors wait for data, and data for them.
                 let one = Train { n: 1.0, full: bytes, last: bytes };
-                // It waits for no packet before it, and data come behind it anyway.
-                let leg = Leg { next: leg.alone, ..leg };
                 self.stage(source.read, When { first: at, full: at, last: at }, &one, leg, leg).last
             };
         }
@@ -445,7 +447,10 @@ impl<'a> Carrier<'a> {
         if source.hosted && !inline {
             self.moves(from, READ, train.full, train.n - 1.0);
             self.moves(from, READ, train.last, 1.0);
-            let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
+            let [first, last] = [train.full, train.last].map(|bytes| {
+                let leg = self.leg(from, true, bytes);
+                Leg { next: self.reads_ahead(self.adapter(from), bytes, leg.alone, leg.next), ..leg }
+            });
             when = self.stage(source.read, when, &train, first, last);
         }
         let packet = |time: f64| Leg { alone: time, shared: time, crowded: time, next: time };
@@ -463,11 +468,13 @@ impl<'a> Carrier<'a> {
         };
         self.way(job, ranks, connection);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
-        let bytes = |payload: u64| {
-            let packet = Packet { operation, service: Service::Rc, position: Position::Middle, payload };
+        let bytes = |position, payload: u64| {
+            let packet = Packet { operation, service: Service::Rc, position, payload };
             packet.wire(if ethernet { ROCE } else { INFINIBAND }) as f64
         };
-        let (full, last) = (bytes(train.full), bytes(train.last));
+        // The last one may have headers of its own, and what is one packet has those of the first, too.
+        let end = if n > 1 { Position::Last } else { Position::Only };
+        let (full, last) = (bytes(Position::Middle, train.full), bytes(end, train.last));
         let hops = std::mem::take(&mut self.hops);
         let receive = other.receive_latency.at(corner).fs() as f64;
         // Writes to the target's host; without one data are at hand.
@@ -475,7 +482,6 @@ impl<'a> Carrier<'a> {
         let landing = other.packet_time.at(corner).fs() as f64 + receive;
         let [land_full, land_last] = writes.map(|leg| landing + leg.alone);
         let of = |position, payload| Packet { operation, service: Service::Rc, position, payload }.blocks(INFINIBAND);
-        let end = if n > 1 { Position::Last } else { Position::Only };
         let (blocks_full, blocks_last) = (of(Position::Middle, train.full), of(end, train.last));
         let largest = self.largest;
         for (i, hop) in hops.iter().enumerate() {
@@ -526,7 +532,7 @@ impl<'a> Carrier<'a> {
         self.hops = hops;
         self.way(job, [ranks[1], ranks[0]], connection);
         let hops = std::mem::take(&mut self.hops);
-        let acknowledged = self.acknowledge(&hops, when.last, ethernet);
+        let acknowledged = self.acknowledge(&hops, when.last, bytes(Position::Middle, mtu), ethernet);
         self.hops = hops;
         if target.hosted {
             self.moves(to, WRITE, train.full, train.n - 1.0);
@@ -574,19 +580,24 @@ impl<'a> Carrier<'a> {
     }
 
     /// An acknowledgement goes its way from a moment on: when it is there. It waits for the packets before it, and
-    /// others for it.
-    fn acknowledge(&mut self, hops: &[Hop], at: f64, ethernet: bool) -> f64 {
+    /// others for it; an adapter sends it behind no more than one packet, of so many bytes at most.
+    fn acknowledge(&mut self, hops: &[Hop], at: f64, most: f64, ethernet: bool) -> f64 {
         let bytes = Packet::ack(Service::Rc).wire(if ethernet { ROCE } else { INFINIBAND }) as f64;
         let mut at = at;
         for (i, hop) in hops.iter().enumerate() {
-            let (size, next) = (bytes * hop.byte, hops.get(i + 1));
-            let begin = self.book(hop.timeline, at, size, true) - size;
-            at = begin + size - hop.gap * hop.byte - hop.lead(next, size, ethernet) + hop.delay + hop.latency;
+            let size = bytes * hop.byte;
+            let queued = self.book(hop.timeline, at, size, true) - size;
+            let begin = if i == 0 { queued.min(at + most * hop.byte) } else { queued };
+            at = begin + size - hop.gap * hop.byte - hop.lead(hops.get(i + 1), size, ethernet);
+            at += hop.delay + hop.latency;
             if hop.credit.is_some() {
                 let buffer = &mut self.buffers[hop.timeline];
                 buffer.untold = buffer.acknowledged();
                 // An adapter's buffer it leaves at once, a switch's on the next wire.
-                buffer.ack = Some((begin, at + next.map_or(0.0, |next| bytes * next.byte)));
+                buffer.ack = Some((begin, at));
+                if let Some((_, left)) = i.checked_sub(1).and_then(|i| self.buffers[hops[i].timeline].ack.as_mut()) {
+                    *left = begin + size;
+                }
             }
         }
         at

@@ -354,14 +354,15 @@ pub(in crate::estimate) struct Transfer {
 pub(in crate::estimate) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
     let f = &buses.flows[flow as usize];
     let m = buses.timing(f.device, corner);
-    // By itself on a bus, an adapter asks for a delayed read until it is there; beside others, as in a share.
+    // By itself on a bus, an adapter asks for a delayed read until it is there; beside others, as in a share. Of the
+    // bus it takes the fewest clocks.
     let bus = |f: &BusFlow| buses.devices[f.device as usize].bus;
     let others = buses.flows.iter().any(|other| bus(other) == bus(f) && other.device != f.device);
-    let cost = |cut: bool| if f.reads() { read(&m, bytes, cut, others) } else { write(&m, bytes, cut) };
-    let (least, cut) = (cost(false), cost(true));
-    let next = least.bus().max(least.device).max(least.held / m.splits as f64);
+    let cost = |cut, least| if f.reads() { read(&m, bytes, cut, least) } else { write(&m, bytes, cut) };
+    let (usual, least, cut) = (cost(false, others), cost(false, true), cost(true, true));
+    let next = usual.bus().max(usual.device).max(usual.held / m.splits as f64);
     let [alone, bus, crowded, next] =
-        [least.alone, least.bus(), cut.bus(), next].map(|clocks| clocks / m.speed.hertz());
+        [usual.alone, least.bus(), cut.bus(), next].map(|clocks| clocks / m.speed.hertz());
     Transfer { alone, bus, crowded, next }
 }
 

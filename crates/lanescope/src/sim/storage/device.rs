@@ -227,7 +227,8 @@ impl Heads {
         // Whole sectors move: the rest of one is passed over.
         let (from, to) = (offset / SECTOR * SECTOR, (offset + size).next_multiple_of(SECTOR));
         // The sector in which the last read ended is at hand.
-        let from = if read && self.read && from + SECTOR == self.at { self.at } else { from };
+        let (shared, passed) = (read && self.read && from + SECTOR == self.at, self.at);
+        let from = if shared { passed } else { from };
         let to = to.max(from);
         let follows = from == self.at && read == self.read;
         // Whoever has read on once is read ahead for, and may leave something out: that passes below the heads all the
@@ -256,6 +257,8 @@ impl Heads {
         let end = begin.saturating_add(pace.span(to - from));
         (self.at, self.read, self.media) = (to, read, end);
         if read {
+            let at_hand = if shared { (passed - offset).min(size) } else { 0 };
+            let begin = begin.saturating_sub(pace.span(at_hand));
             return Service { begin, from: start, pace: Some(pace), end, early: true, several: false };
         }
         if self.write_cache {
@@ -342,7 +345,10 @@ mod tests {
         let first = h.serve(true, 0, 1000, 0);
         let mut now = first.end;
         for i in 1..128 {
-            now = h.serve(true, 1000 * i, 1000, now).end;
+            let next = h.serve(true, 1000 * i, 1000, now);
+            // Its last byte is there no later than the end of its last sector.
+            assert!(next.ready(1000) <= next.end.max(now) && next.end >= now);
+            now = next.end;
         }
         // 250 sectors hold 128000 B, at 72 MB/s.
         assert!((now - first.begin).abs_diff(128_000 * 1_000_000_000 / 72) < 128);
