@@ -1,7 +1,7 @@
 //! Where nothing queues, or everybody does the same, the closed form and the simulation take the same time; else a note
 //! says why not.
 
-use super::simulate_by;
+use super::{simulate_by, to_and_fro, with_program};
 use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::grow::cluster::grow as any_cluster;
 use crate::common::{plan, planned};
@@ -141,12 +141,7 @@ fn one_message_at_a_time_takes_as_long_in_any_cluster() {
     let (tried, compared) = (Cell::new(0), Cell::new(0));
     let result = runner(Config::default()).run(&(0..4usize, vec(any::<u8>(), 0..400)), |(size, bytes)| {
         let (size, number) = [("0 B", 0), ("100 B", 100), ("8 KiB", 8192), ("200 KiB", 204_800)][size];
-        let cluster = any_cluster(&bytes);
-        let (cluster, _) = cluster.split_once("program =").expect("a program");
-        let program = format!(
-            "repeat 3 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ if rank == 1 {{ \
-            recv from 0; send {size} to 0 }} }} }}"
-        );
+        let text = with_program(&any_cluster(&bytes), &to_and_fro(size));
         let large = |line: &str| match line.split_once(" = ").map_or(line, |l| l.0) {
             // Nor are there two ranks on a node, which would exchange through its memory.
             "buffer" | "receive_buffer" | "each" => String::new(),
@@ -154,8 +149,7 @@ fn one_message_at_a_time_takes_as_long_in_any_cluster() {
             _ if line.ends_with("\"channel-adapter\"") => format!("{line}\nreceive_buffer = \"1 MiB\"\n"),
             _ => format!("{line}\n"),
         };
-        let cluster: String = cluster.lines().map(large).collect();
-        let text = format!("{cluster}program = \"{program}\"\n");
+        let text: String = text.lines().map(large).collect();
         tried.set(tried.get() + 1);
         // A cluster may have no way from one to the other.
         let (Some(made), d) = plan(&text, &[]) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Laws of the estimate on random clusters: nothing better makes a program slower, and nothing that has a capacity is
 //! asked for more.
 
-use super::simulate_by;
+use super::{simulate_by, to_and_fro, with_program};
 use crate::common::choices::runner;
 use crate::common::grow::cluster::grow;
 use crate::common::{flow, plan, planned};
@@ -42,11 +42,7 @@ fn nothing_better_lowers_a_bound_or_slows_a_message_down() {
     let result = runner(config).run(&(0..BETTER.len(), vec(any::<u8>(), 0..400)), |(which, bytes)| {
         let (text, (table, key, worse, better)) = (grow(&bytes), BETTER[which]);
         let size = ["0 B", "8 KiB", "200 KiB"][bytes.len() % 3];
-        let program = format!(
-            "repeat 3 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ if rank == 1 {{ \
-            recv from 0; send {size} to 0 }} }} }}"
-        );
-        let alone = format!("{}program = \"{program}\"\n", text.split_once("program =").expect("a program").0);
+        let alone = with_program(&text, &to_and_fro(size));
         for (text, alone) in [(text, false), (alone, true)] {
             let of = |value: &str| match plan(&text, &[&format!("{table}.{key}={value}")]) {
                 (Some(made), d) => Some(estimate(&made, &d)),
@@ -138,7 +134,7 @@ fn messages_come_in_their_order() {
                 + "waitall; "
         };
         let program = [1, 2, 3].map(round).concat();
-        let text = format!("{}program = \"{program}\"\n", text.split_once("program =").expect("a program").0);
+        let text = with_program(&text, &program);
         let (Some(made), d) = plan(&text, &[]) else { return Ok(()) };
         let report = estimate(&made, &d);
         let trouble = report.warnings.iter().find(|w| w.contains("receives at most"));

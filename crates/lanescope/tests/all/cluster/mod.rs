@@ -29,6 +29,20 @@ fn one(size: &str) -> String {
     format!("{VERBS}program = \"if rank == 0 {{ send {size} to 1 }} else {{ recv from 0 }}\"\n")
 }
 
+/// A random cluster with another program.
+fn with_program(text: &str, program: &str) -> String {
+    let (cluster, _) = text.split_once("program =").expect("a program");
+    format!("{cluster}program = \"{program}\"\n")
+}
+
+/// One message at a time between the first two ranks, to and fro.
+fn to_and_fro(size: &str) -> String {
+    format!(
+        "repeat 3 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ if rank == 1 {{ \
+        recv from 0; send {size} to 0 }} }} }}"
+    )
+}
+
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run of a cluster keeps.
 fn simulate_by(plan: &Plan, events: u64) -> Simulation {
     let s = common::simulate_by(plan, 1, events);
