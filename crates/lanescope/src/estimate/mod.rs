@@ -30,8 +30,10 @@ use core::cover::MAY_BE_FREE;
 use core::elements::{ClusterElement, Key, Part};
 use core::fill::{self, Before, Filled, Queue, Resource, Share, fill};
 use core::row;
+use pcie::dllps;
 use pcie::queues::{Line, queues};
-use pcie::resources::{Wires, alike, path, resources, wires};
+use pcie::resources::{path, resources, wires};
+use pcie::slots::{Wires, alike};
 use pcie::turns::Followed;
 use std::rc::Rc;
 
@@ -87,6 +89,14 @@ fn outcome_like(
 ) -> Outcome {
     let storage = &*plan.storage;
     let mut outcome = outcome_beside(plan, corner, jobs, &[], &wires, like);
+    for _ in 0..dllps::PASSES {
+        let mut wires = Wires::clone(&outcome.wires);
+        if !dllps::count(plan, corner, &mut wires, Some(&outcome.shares)) {
+            break;
+        }
+        outcome = outcome_beside(plan, corner, jobs, &[], &Rc::new(wires), Some(&outcome));
+    }
+    let wires = outcome.wires.clone();
     if !storage::programs::matter(storage) {
         return outcome;
     }

@@ -21,7 +21,6 @@ pub static NOT_MODELLED: &[Gap] = &[
     .when(|_, s| s.value != "per-output"),
     Gap::always("endpoint", &["order"], "arbitration", "shares assume round robin between flows")
         .when(|_, s| s.value != "turns"),
-    Gap::always("pcie", &["dllp_limit"], "dllp-timers", "Acks and UpdateFCs are counted by TLPs, not by time"),
     Gap::always(
         "dma",
         &["load.arrivals"],

@@ -1,17 +1,18 @@
 //! Closed loads, engines and tags: hand-worked cases, and one flow alone in random systems, where both methods must say
 //! the same.
 
-use crate::common::choices::{Choices, runner};
+use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::{flow, has, laws, plan, run, simulate, simulate_by, simulated, within};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
-use lanescope::plan::Program;
+use lanescope::plan::{Plan, Program};
 use lanescope::scenario::PartKeys;
 use lanescope::scenario::quantity::Corner;
 use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 
 const ALTERNATE: &str = include_str!("../cases/alternate-closed.toml");
@@ -142,9 +143,28 @@ fn a_wider_link_between_narrow_ones_makes_a_packet_wait() {
     }
 }
 
-/// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs are those of the policy, by count: the
-/// estimate lists their timer as not modelled. No link is so narrow that a DLLP before a packet (8 B) is a hundredth of
-/// a round trip.
+/// Completions of 64 B are 84 B, so those for 512 B take 672 symbol times of Gen2 x1, 2 ns each. At an MPS of 128 B a
+/// receiver holds an Ack back for 156 x 1.4 + 70 = 288 of them at most: each request has an Ack and an UpdateFC of 8 B
+/// for itself, among the completions. Held back for 1.5 us, they answer the next request too; for 10 us, four.
+#[test]
+fn requests_over_a_narrow_link_are_answered_by_time() {
+    let text = "[parts.host]\nis = \"root-complex\"\ncompletion_size = \"64 B\"\n\
+                [parts.card]\nis = \"endpoint\"\ntags = 32\nmax_read_request = \"512 B\"\n\
+                [links.slot]\nbetween = [\"host\", \"card\"]\npcie = \"gen2 x1\"\nmps = \"128 B\"\n\
+                [flows.f]\nfrom = \"card\"\nto = \"host.memory\"\ndo = \"read\"\nsize = \"64 KiB\"\n";
+    // 4 of 1538 symbols are an ordered set.
+    let rate = |symbols: f64| 512.0 * 8.0 / (symbols * 2e-9) * (1.0 - 4.0 / 1538.0);
+    let held = |time: &str| vec![format!("links.slot.dllp_limit={time}")];
+    for (sets, symbols) in [(vec![], 688.0), (held("1.5 us"), 680.0), (held("10 us"), 676.0)] {
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let (r, s) = (run(text, &sets), simulate(text, &sets));
+        within(1e-9, flow(&r, "f").share.typical, rate(symbols));
+        within(2e-3, simulated(&s, "f").rate.mean, rate(symbols));
+    }
+}
+
+/// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs go by the policy's count and by any
+/// timer. With a closed load no link is so narrow that a DLLP before a packet (8 B) is a hundredth of a round trip.
 fn lone(bytes: &[u8]) -> String {
     let mut c = Choices(bytes.iter());
     let mut text = String::from("[parts.host]\nis = \"root-complex\"\n");
@@ -167,24 +187,37 @@ fn lone(bytes: &[u8]) -> String {
     text += &c.maybe(|c| format!("latency = \"{}\"\n", time(c)));
     let mps = c.of(&["128 B", "256 B", "512 B"]);
     let across = c.below(2) == 1;
+    let closed = c.below(4) != 0;
+    let speed = |c: &mut Choices<'_>| {
+        let narrow = !closed && c.below(2) == 1;
+        c.of(if narrow {
+            &["gen1 x1", "gen2 x1", "gen3 x1", "gen1 x2"]
+        } else {
+            &["gen3 x8", "gen2 x4", "gen1 x4", "gen4 x8"]
+        })
+        .to_owned()
+    };
+    let limit = |c: &mut Choices<'_>| {
+        // The Ack latency limit of Gen1 x1 is 948 ns at an MPS of 128 B.
+        let limits = ["1 ms", "100 ns", "300 ns", "948 ns", "1.3 us", "3 us"];
+        let said = |c: &mut Choices<'_>| format!("dllp_limit = \"{}\"\n", c.of(&limits));
+        if closed { c.maybe(said) } else { said(c) }
+    };
     let end = if across { "sw.up" } else { "card" };
     if across {
         let _ = writeln!(text, "[parts.sw]\nis = \"switch\"\n[links.down]\nbetween = [\"sw.down.0\", \"card\"]");
-        let _ = writeln!(
-            text,
-            "pcie = \"{}\"\nmps = \"{mps}\"\ndllp_limit = \"1 ms\"",
-            c.of(&["gen3 x8", "gen2 x4", "gen1 x4", "gen4 x8"])
-        );
+        let _ = writeln!(text, "pcie = \"{}\"\nmps = \"{mps}\"", speed(&mut c));
+        text += &limit(&mut c);
     }
-    let speed = c.of(&["gen3 x8", "gen2 x4", "gen1 x4", "gen4 x8"]);
-    let _ = writeln!(text, "[links.slot]\nbetween = [\"host\", \"{end}\"]\npcie = \"{speed}\"\nmps = \"{mps}\"");
-    text += "dllp_limit = \"1 ms\"\n";
+    let slot = speed(&mut c);
+    let _ = writeln!(text, "[links.slot]\nbetween = [\"host\", \"{end}\"]\npcie = \"{slot}\"\nmps = \"{mps}\"");
+    text += &limit(&mut c);
     let (op, size) = (
         c.of(&["read", "write", "alternate"]),
         c.of(&["4 KiB", "64 B", "512 B", "1000 B", "2 KiB", "16 KiB", "64 KiB"]),
     );
     let _ = writeln!(text, "[flows.x]\nfrom = \"card\"\nto = \"host.memory\"\ndo = \"{op}\"\nsize = \"{size}\"");
-    if c.below(4) != 0 {
+    if closed {
         // A batch that is open when all that is outstanding is in it waits for the load; the estimate does not count
         // that (see `Reads::held`).
         let n = if batch { "1" } else { c.of(&["1", "2", "3", "4", "8", "16", "64"]) };
@@ -193,12 +226,25 @@ fn lone(bytes: &[u8]) -> String {
     text
 }
 
+/// The share where links hold DLLPs back for so many slots longer, if the scenario says how long.
+fn held_back_longer(plan: &Plan, diagnostics: &Diagnostics, slots: f64) -> f64 {
+    let mut plan = plan.clone();
+    for link in std::sync::Arc::make_mut(&mut plan.links) {
+        let slot = 8e15 / link.speed.typical.coded().bits();
+        if let Some(limit) = &mut link.dllp_limit {
+            limit.typical = Time::from_fs((limit.typical.fs() as f64 + slots * slot).max(0.0) as u64);
+        }
+    }
+    flow(&estimate(&plan, diagnostics), "x").share.typical
+}
+
 /// Where one flow is alone nothing queues but for itself, and share and simulation agree to 2 %; the load is in flight
 /// as Little has it. The estimate knows no DLLP that goes before the one packet for which all wait, which is
 /// some percent of short operations on a narrow link. Of 1,500 random flows 41 got more than 2 % less, at worst 27 %;
 /// the report has a note on each.
 #[test]
 fn a_lone_flow_gets_its_share() {
+    let wrong = RefCell::new(Vec::new());
     let (closed, seen, noted, worst) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0.0_f64));
     let result = runner(Config::default()).run(&vec(any::<u8>(), 24..40), |bytes| {
         let text = lone(&bytes);
@@ -221,7 +267,10 @@ fn a_lone_flow_gets_its_share() {
         closed.set(closed.get() + u32::from(text.contains("outstanding")));
         seen.set(seen.get() + 1);
         let report = report.clone().with(simulation);
-        let said = report.notes.iter().any(|n| n.element == "flows.x");
+        // Where a wire carries reads or writes all the time, nothing is left to a note.
+        let waits = ["outstanding", "alternate", "batch"].iter().any(|how| text.contains(how));
+        let steady = told.bound_by.resource == "slots" && !waits;
+        let said = !steady && report.notes.iter().any(|n| n.element == "flows.x");
         noted.set(noted.get() + u32::from(off.abs() > 0.02));
         worst.set(off.min(worst.get()));
         // What was under way when the window opened counts in it: of each engine an operation, and what its reads have
@@ -243,12 +292,13 @@ fn a_lone_flow_gets_its_share() {
             _ => 0,
         };
         let edge = before.max(places) as f64 * 8.0 / length.seconds();
-        if off > 0.02 + edge / share || off < -0.02 && !said || rate > bound * (1.0 + 1e-9) + edge {
+        // Whether a TLP that comes as an answer may be held back no longer is in that answer is a matter of two DLLPs
+        // and less before it.
+        let shares = [-16.0, 0.0, 16.0].map(|slots| held_back_longer(&plan, &diagnostics, slots));
+        let [low, high] = [f64::min, f64::max].map(|most| shares.into_iter().fold(share, most));
+        if rate > 1.02 * high + edge || rate < 0.98 * low && !said || rate > bound * (1.0 + 1e-9) + edge {
             let by = &told.bound_by;
-            return Err(TestCaseError::fail(format!(
-                "{:+.2} %: {rate:.4e} of {share:.4e}, {by:?}\n{text}",
-                off * 100.0
-            )));
+            wrong.borrow_mut().push(format!("{:+.2} %: {rate:.4e} of {share:.4e}, {by:?}\n{text}", off * 100.0));
         }
         Ok(())
     });
@@ -259,7 +309,5 @@ fn a_lone_flow_gets_its_share() {
         noted.get(),
         worst.get()
     );
-    if let Err(e) = result {
-        panic!("{e}");
-    }
+    none_apart(result, &wrong.into_inner());
 }

@@ -615,7 +615,7 @@ fn a_share_above_its_turns_is_told() {
     assert_eq!(notes.len(), 2, "{notes:?}");
     for (note, flow) in notes.iter().zip(["flows.r3", "flows.r7"]) {
         common::has(note, &[flow, "behind flows.r5", "links.g2.0 toward gpu.2", "links.g0.0 toward leaf.0"]);
-        common::has(note, &["40.02 Gb/s", "25.05 Gb/s"]);
+        common::has(note, &["40.02 Gb/s", "25.02 Gb/s"]);
     }
     assert_eq!(said("parts.gpu.transfer_gap=10 ns"), [""; 0]);
 }

@@ -627,6 +627,10 @@ impl<'a> Carrier<'a> {
         let busy = self.book(bus, when.first, shared, !more);
         let mine = if own == bus { busy } else { self.book(own, when.first, pace, !more) };
         self.used[bus] += shared;
+        if own != bus && pace > shared {
+            // The adapter holds them apart: it waits for one before the next.
+            self.used[own] += pace;
+        }
         let pace = if own == bus { shared } else { pace };
         if !more {
             // One packet waits for those before it.
@@ -642,7 +646,7 @@ impl<'a> Carrier<'a> {
 
     /// What holds an adapter's reads or writes over PCIe up, of which one takes its data along at so many bytes a
     /// second: what it reads ahead, or the element of the way to its host that carries least. `None` without such a
-    /// way.
+    /// way: of a bus either the bus is busy, or the adapter, which waits for each of its reads before the next.
     pub(in crate::estimate) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
         let a = self.adapter(adapter);
         let way = self.ways[adapter as usize]?[usize::from(!read)];

@@ -10,7 +10,7 @@
 
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Filled, Queue, Resource, Share, Wait, behind};
-use crate::estimate::pcie::resources::{self, Wires};
+use crate::estimate::pcie::slots::{self, Wires};
 use crate::plan::{Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{Class, DATA_CREDIT};
 use crate::result::Note;
@@ -68,7 +68,7 @@ pub(in crate::estimate) fn queues(
         queue.waits.push(wait);
     };
     for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_externally_driven()) {
-        let tlps = |hop: Hop| resources::of_flow(wires, hop, index).map_or(0.0, |s| s.data_tlps);
+        let tlps = |hop: Hop| slots::of_flow(wires, hop, index).map_or(0.0, |s| s.data_tlps);
         let end = flow.route.len();
         let outstanding = match flow.program {
             Program::Closed { outstanding, .. } => outstanding as f64 * flow.size.at(corner).f64(),

@@ -1,7 +1,7 @@
 //! PCIe's tree: parts with their ports, links between them, and flows with their routes.
 
 use crate::plan::{Plan, Side};
-use crate::protocol::pcie::{Header, PayloadSize, Speed, ordered_set_slots};
+use crate::protocol::pcie::{Header, PayloadSize, Speed, ack_latency_limit, ordered_set_slots};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{AddressOrder, Do, Load, Setting};
 use crate::scenario::quantity::{Confidence, Corner, Every, Origin, Quantity};
@@ -386,6 +386,18 @@ impl Link {
     pub(crate) fn ordered_sets(&self, corner: Corner) -> Option<(u64, u64)> {
         let speed = self.speed.at(corner);
         ordered_set_slots(speed.generation, speed.lanes, self.skp(corner))
+    }
+
+    /// Longest that a receiver holds back an Ack or UpdateFC, seconds: what is said, or the Ack latency limit.
+    pub(crate) fn held_back(&self, corner: Corner) -> f64 {
+        let usual = || self.ack_latency_limit(corner) as f64 / self.speed.at(corner).coded().bytes();
+        self.dllp_limit.as_ref().map_or_else(usual, |q| q.at(corner).seconds())
+    }
+
+    /// The Ack latency limit in slots: symbol times of all lanes.
+    pub(crate) fn ack_latency_limit(&self, corner: Corner) -> u64 {
+        let Speed { generation, lanes, .. } = self.speed.at(corner);
+        ack_latency_limit(generation, lanes, self.mps.typical.bytes()) * lanes.count()
     }
 
     /// Symbols or blocks between SKP ordered sets; 0 where there are none.

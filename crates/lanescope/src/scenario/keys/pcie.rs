@@ -427,7 +427,7 @@ table! {
         /// or 375 (2.0 and 3.0, 4.2.7).
         skp_interval: opt Every, Low;
         /// Longest that a receiver holds back an Ack or UpdateFC while fewer than so many have come. Without it, the
-        /// Ack latency limit (2.0, 3.5.3.1). For the simulation.
+        /// Ack latency limit (2.0, 3.5.3.1).
         dllp_limit: opt Time, High;
         /// ACS at its upper end, of a switch: requests of a peer to another go up to the root complex (2.0, 6.12.1.1:
         /// P2P Request Redirect).

@@ -523,8 +523,8 @@ fn wires(plan: &Plan) -> Vec<Wire> {
                 let b = plan.buffer(hop, class);
                 Account { headers: credits(b.headers), data: credits(b.data) }
             };
-            let symbols = pcie::ack_latency_limit(generation, speed.lanes, link.mps.typical.bytes());
-            let limit = link.dllp_limit.as_ref().map_or_else(|| clock.span(symbols * lanes), |q| q.typical.fs());
+            let usual = || clock.span(link.ack_latency_limit(Corner::Typical));
+            let limit = link.dllp_limit.as_ref().map_or_else(usual, |q| q.typical.fs());
             // Without Acks nothing would ever leave it.
             let replay =
                 replay_buffer(&plan.part(plan.leaves(hop)).keys).filter(|_| link.ack_every.typical.0.is_some());
