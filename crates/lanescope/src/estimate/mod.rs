@@ -90,11 +90,15 @@ fn outcome_like(
     let storage = &*plan.storage;
     let mut outcome = outcome_beside(plan, corner, jobs, &[], &wires, like);
     for _ in 0..dllps::PASSES {
-        let mut wires = Wires::clone(&outcome.wires);
-        if !dllps::count(plan, corner, &mut wires, Some(&outcome.shares)) {
+        let Some(wires) = dllps::counted(plan, corner, &outcome.wires, Some(&outcome.shares)) else { break };
+        let wires = Rc::new(wires);
+        // I/Os and programs have the DLLPs of their DMA in what they ask for.
+        let plain = plan.storage.flows.is_empty() && jobs.is_empty();
+        if plain && dllps::take(&mut outcome.resources, &wires, &outcome.shares) {
+            outcome.wires = wires;
             break;
         }
-        outcome = outcome_beside(plan, corner, jobs, &[], &Rc::new(wires), Some(&outcome));
+        outcome = outcome_beside(plan, corner, jobs, &[], &wires, Some(&outcome));
     }
     let wires = outcome.wires.clone();
     if !storage::programs::matter(storage) {
@@ -111,10 +115,11 @@ fn outcome_like(
     outcome
 }
 
-/// What wires carry at a corner; of an outcome of the same plan typically, where packets are the same.
+/// What wires carry at a corner, with the fewest DLLPs; of an outcome of the same plan typically, where packets are the
+/// same.
 fn wires_of(plan: &Plan, corner: Corner, typical: Option<&Outcome>) -> Rc<Wires> {
     match typical.filter(|_| alike(plan, corner)) {
-        Some(typical) => typical.wires.clone(),
+        Some(typical) => dllps::counted(plan, corner, &typical.wires, None).map_or(typical.wires.clone(), Rc::new),
         None => Rc::new(wires(plan, corner)),
     }
 }

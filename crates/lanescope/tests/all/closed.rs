@@ -7,6 +7,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::{Plan, Program};
 use lanescope::scenario::PartKeys;
+use lanescope::scenario::keys::{After, Do};
 use lanescope::scenario::quantity::Corner;
 use lanescope::units::Time;
 use proptest::collection::vec;
@@ -163,6 +164,43 @@ fn requests_over_a_narrow_link_are_answered_by_time() {
     }
 }
 
+/// Room for two writes is announced write by write, room for eight four by four: a receiver does not hold back half of
+/// what it has. Writes of 128 B are 152 B of Gen3 x4, completions 148 B; beside these go an Ack for four writes and what
+/// answers requests of 512 B: an Ack for all TLPs alike, and an UpdateFC for 16.
+#[test]
+fn a_small_receive_buffer_announces_its_room_sooner() {
+    let text = "[parts.host]\nis = \"root-complex\"\ncompletion_size = \"128 B\"\n\
+                [parts.card]\nis = \"endpoint\"\ntags = 64\n[links.slot]\n\
+                between = [\"host\", \"card\"]\npcie = \"gen3 x4\"\nmps = \"128 B\"\nskp_interval = \"never\"\n\
+                ack_every = 4\nupdate_fc_every = 16\ndllp_limit = \"1 ms\"\n[flows]\n\
+                w = { from = \"card\", to = \"host.memory\", do = \"write\", size = \"64 KiB\" }\n\
+                r = { from = \"card\", to = \"host.memory\", do = \"read\", size = \"64 KiB\" }\n";
+    for (headers, each) in [(2, 1.0), (4, 2.0), (8, 4.0)] {
+        let set = format!("parts.host.posted_headers={headers}");
+        let (r, s) = (run(text, &[&set]), simulate(text, &[&set]));
+        let down = r.links.iter().find(|l| l.to == "card").expect("the direction").ledger.clone();
+        let writes = simulated(&s, "w").rate.mean / 8.0 / 128.0;
+        let reads = flow(&r, "r").share.typical / 8.0 / 512.0;
+        let said = flow(&r, "w").share.typical / 8.0 / 128.0;
+        within(1e-6, down.update_fc, 64.0 * (said / each + reads / 16.0));
+        let seen = s.links.iter().find(|l| l.to == "card").expect("the direction");
+        let updates = seen.slots.update_fc as f64 / 8.0 / s.window;
+        within(0.03, updates, writes / each + simulated(&s, "r").rate.mean / 8.0 / 512.0 / 16.0);
+    }
+}
+
+/// A receiver that may hold DLLPs back for longer sends no more of them, and what is slower is not faster.
+#[test]
+fn a_range_of_the_limit_is_the_right_way_round() {
+    let text = "[parts.host]\nis = \"root-complex\"\n[parts.card]\nis = \"endpoint\"\n[links.slot]\n\
+                between = [\"host\", \"card\"]\npcie = \"gen2 x1\"\nack_every = 8\nupdate_fc_every = 8\n\
+                dllp_limit = { low = \"100 ns\", typical = \"1500 ns\", high = \"10 us\" }\n\
+                [flows.f]\nfrom = \"card\"\nto = \"host.memory\"\ndo = \"read\"\nsize = \"64 KiB\"\n";
+    let r = run(text, &[]);
+    let share = flow(&r, "f").share;
+    assert!(share.slower < share.typical && share.typical < share.faster, "{share:?}");
+}
+
 /// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs go by the policy's count and by any
 /// timer. With a closed load no link is so narrow that a DLLP before a packet (8 B) is a hundredth of a round trip.
 fn lone(bytes: &[u8]) -> String {
@@ -226,7 +264,7 @@ fn lone(bytes: &[u8]) -> String {
     text
 }
 
-/// The share where links hold DLLPs back for so many slots longer, if the scenario says how long.
+/// The share where links hold DLLPs back for so many slots longer; the same where the scenario does not say how long.
 fn held_back_longer(plan: &Plan, diagnostics: &Diagnostics, slots: f64) -> f64 {
     let mut plan = plan.clone();
     for link in std::sync::Arc::make_mut(&mut plan.links) {
@@ -239,13 +277,16 @@ fn held_back_longer(plan: &Plan, diagnostics: &Diagnostics, slots: f64) -> f64 {
 }
 
 /// Where one flow is alone nothing queues but for itself, and share and simulation agree to 2 %; the load is in flight
-/// as Little has it. The estimate knows no DLLP that goes before the one packet for which all wait, which is
-/// some percent of short operations on a narrow link. Of 1,500 random flows 41 got more than 2 % less, at worst 27 %;
-/// the report has a note on each.
+/// as Little has it. Where a wire carries reads or writes all the time that is so without exception, but for a TLP that
+/// arrives just as the limit of an answer ends, which may or may not be counted in it: an Ack and an UpdateFC before it
+/// (16 slots) decide. Elsewhere a report may have a note: the estimate knows no DLLP that goes before the one packet
+/// for which all wait, which is some percent of short operations on a narrow link. Of 3,000 random flows 133 were more
+/// than 2 % off, at worst 20 % below.
 #[test]
 fn a_lone_flow_gets_its_share() {
     let wrong = RefCell::new(Vec::new());
     let (closed, seen, noted, worst) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0.0_f64));
+    let ends = Cell::new(0);
     let result = runner(Config::default()).run(&vec(any::<u8>(), 24..40), |bytes| {
         let text = lone(&bytes);
         let (Some(plan), diagnostics) = plan(&text, &[]) else {
@@ -267,16 +308,18 @@ fn a_lone_flow_gets_its_share() {
         closed.set(closed.get() + u32::from(text.contains("outstanding")));
         seen.set(seen.get() + 1);
         let report = report.clone().with(simulation);
-        // Where a wire carries reads or writes all the time, nothing is left to a note.
-        let waits = ["outstanding", "alternate", "batch"].iter().any(|how| text.contains(how));
-        let steady = told.bound_by.resource == "slots" && !waits;
+        let moved = &plan.flows[0];
+        let PartKeys::Endpoint(card) = &plan.part(moved.source).keys else { unreachable!("an endpoint") };
+        let streams = matches!(moved.program, Program::Saturating)
+            && moved.op.typical != Do::Alternate
+            && card.turnaround_after.typical == After::Request;
+        let steady = told.bound_by.resource == "slots" && streams;
         let said = !steady && report.notes.iter().any(|n| n.element == "flows.x");
         noted.set(noted.get() + u32::from(off.abs() > 0.02));
         worst.set(off.min(worst.get()));
         // What was under way when the window opened counts in it: of each engine an operation, and what its reads have
         // asked for (tags are an engine's own). Of reads that alternate with writes half as much again: as many more
         // may be under way when it closes, and their writes are done. Writes ask for nothing.
-        let PartKeys::Endpoint(card) = &plan.part(plan.flows[0].source).keys else { unreachable!("an endpoint") };
         let (size, tags) = (plan.flows[0].size.typical.0, u64::from(card.tags.typical.get()));
         let asked = tags * plan.request_size(Corner::Typical, &plan.flows[0]).min(size);
         let asked = match () {
@@ -292,22 +335,25 @@ fn a_lone_flow_gets_its_share() {
             _ => 0,
         };
         let edge = before.max(places) as f64 * 8.0 / length.seconds();
-        // Whether a TLP that comes as an answer may be held back no longer is in that answer is a matter of two DLLPs
-        // and less before it.
         let shares = [-16.0, 0.0, 16.0].map(|slots| held_back_longer(&plan, &diagnostics, slots));
         let [low, high] = [f64::min, f64::max].map(|most| shares.into_iter().fold(share, most));
-        if rate > 1.02 * high + edge || rate < 0.98 * low && !said || rate > bound * (1.0 + 1e-9) + edge {
+        let (above, below) = (rate > 1.02 * share + edge, rate < 0.98 * share && !said);
+        let near = above && rate <= 1.02 * high + edge || below && rate >= 0.98 * low;
+        ends.set(ends.get() + u32::from(near));
+        if (above || below) && !near || rate > bound * (1.0 + 1e-9) + edge {
             let by = &told.bound_by;
             wrong.borrow_mut().push(format!("{:+.2} %: {rate:.4e} of {share:.4e}, {by:?}\n{text}", off * 100.0));
         }
         Ok(())
     });
     println!(
-        "{} flows, {} closed; {} more than 2 % off, with a note, at worst {:+.3}",
+        "{} flows, {} closed; {} more than 2 % off, at worst {:+.3}, {} as a limit ends",
         seen.get(),
         closed.get(),
         noted.get(),
-        worst.get()
+        worst.get(),
+        ends.get()
     );
     none_apart(result, &wrong.into_inner());
+    assert!(50 * ends.get() <= seen.get().max(50), "{} of {} as a limit ends", ends.get(), seen.get());
 }

@@ -16,9 +16,8 @@ use std::collections::BTreeMap;
 
 /// What flows ask of wires, with the DLLPs of each by itself.
 pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
-    let mut wires = slots(plan, corner);
-    dllps::count(plan, corner, &mut wires, None);
-    wires
+    let wires = slots(plan, corner);
+    dllps::counted(plan, corner, &wires, None).unwrap_or(wires)
 }
 
 /// The ports that a flow's packets came through before `hops` of its route, nearest first, then its source.

@@ -134,8 +134,8 @@ pub(in crate::estimate) fn of_flow(wires: &Wires, hop: Hop, index: usize) -> Opt
     list.binary_search_by_key(&index, |(i, _)| *i).ok().map(|at| &list[at].1)
 }
 
-/// Whether packets are the same at a corner as typically, and with them what wires carry: sizes, and how often they are
-/// answered.
+/// Whether packets are the same at a corner as typically, and with them what wires carry: sizes, and how many
+/// TLPs one DLLP answers at most.
 pub(in crate::estimate) fn alike(plan: &Plan, corner: Corner) -> bool {
     let packets = |flow: &Flow, corner: Corner| {
         let (size, request) = (flow.size.at(corner).0, plan.request_size(corner, flow));

@@ -394,7 +394,7 @@ impl Link {
         self.dllp_limit.as_ref().map_or_else(usual, |q| q.at(corner).seconds())
     }
 
-    /// The Ack latency limit in slots: symbol times of all lanes.
+    /// The Ack latency limit in slots (byte times of the whole link).
     pub(crate) fn ack_latency_limit(&self, corner: Corner) -> u64 {
         let Speed { generation, lanes, .. } = self.speed.at(corner);
         ack_latency_limit(generation, lanes, self.mps.typical.bytes()) * lanes.count()

@@ -428,7 +428,7 @@ table! {
         skp_interval: opt Every, Low;
         /// Longest that a receiver holds back an Ack or UpdateFC while fewer than so many have come. Without it, the
         /// Ack latency limit (2.0, 3.5.3.1).
-        dllp_limit: opt Time, High;
+        dllp_limit: opt Time, Low;
         /// ACS at its upper end, of a switch: requests of a peer to another go up to the root complex (2.0, 6.12.1.1:
         /// P2P Request Redirect).
         acs_request_redirect: default bool, One = "false" Standard Likely
