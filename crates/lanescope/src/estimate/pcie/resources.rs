@@ -14,7 +14,7 @@ use crate::scenario::keys::{Core, Do};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
-/// What flows ask of wires, with the DLLPs of each by itself.
+/// What flows ask of wires, with the fewest DLLPs.
 pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
     let wires = slots(plan, corner);
     dllps::counted(plan, corner, &wires, None).unwrap_or(wires)
