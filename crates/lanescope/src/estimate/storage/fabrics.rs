@@ -15,7 +15,7 @@ use crate::estimate::ethernet::crossing;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::nvme::{self, Drive};
 use crate::estimate::storage::queueing::Station;
-use crate::estimate::storage::train::{Room, Sent, Stage, Ways};
+use crate::estimate::storage::train::{Ready, Room, Sent, Stage, Ways};
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
 use crate::plan::infiniband::{Adapter, QueueFlows, blocks};
@@ -385,28 +385,31 @@ impl One<'_> {
         let host = self.flow.submit.at(self.corner).seconds() + self.flow.complete.at(self.corner).seconds();
         let work = remote.target_time.at(self.corner).seconds();
         let at_drive = self.of_queue(drive, Kind { bytes: bytes as f64, ..k });
-        let carry = |ways: &mut Ways, list: &[(f64, usize)]| {
-            let messages: Vec<(f64, &Sent)> = list.iter().map(|(ready, i)| (*ready, &sent[*i])).collect();
-            ways.carry(&messages)
-        };
-        let told = |ways: &mut Ways, list: &[(f64, usize)]| {
-            carry(ways, list) + ways.pause(list.last().map_or(0.0, |(_, i)| completed[*i]))
-        };
+        let ready = |at: f64, i: usize| Ready { at, descriptor: None, sent: &sent[i] };
+        // With the completion of the last of them.
+        let told = |ways: &mut Ways, list: &[Ready], last: usize| ways.carry(list) + ways.pause(completed[last]);
         let time = Ways::mean(|ways| {
-            let mut time = told(ways, &[(asked[0], 0)]) + ways.pause(work);
+            let mut time = told(ways, &[ready(asked[0], 0)], 0) + ways.pause(work);
             time += match all[..] {
                 // The other's adapter answers a READ by itself, as soon as it has the request.
                 [_, _, _, _] => {
-                    let data = carry(ways, &[(asked[1], 1)]) + told(ways, &[(0.0, 2)]);
-                    data + ways.pause(at_drive) + told(ways, &[(asked[3], 3)])
+                    let data = ways.carry(&[ready(asked[1], 1)]) + told(ways, &[ready(0.0, 2)], 2);
+                    data + ways.pause(at_drive) + told(ways, &[ready(asked[3], 3)], 3)
                 }
                 [_, _, response] => {
-                    let (bell, _) = sides[1].asked(self.corner, &response);
-                    let apart = self.behind(sides[1].bells(self.corner, &response), bell);
-                    let apart = apart.max(sides[1].adapter.keys.work_time.at(self.corner).seconds());
-                    ways.pause(at_drive) + told(ways, &[(asked[1], 1), ((asked[1] + apart).max(asked[2]), 2)])
+                    let target = &sides[1];
+                    let (bell, descriptor) = target.asked(self.corner, &response);
+                    let apart = self.behind(target.bells(self.corner, &response), bell);
+                    let apart = apart.max(target.adapter.keys.work_time.at(self.corner).seconds());
+                    let at = (asked[1] + apart).max(asked[2]);
+                    // Where it is asked for behind the first data, it comes behind them.
+                    let read = self.read_of(target.queues.work, descriptor);
+                    let after = self.behind(target.queues.work, descriptor);
+                    let is_read = descriptor > 0 && self.ends == Ends::Usual;
+                    let response = Ready { descriptor: is_read.then_some((at - read, after)), ..ready(at, 2) };
+                    ways.pause(at_drive) + told(ways, &[ready(asked[1], 1), response], 2)
                 }
-                _ => ways.pause(at_drive) + told(ways, &[(asked[1], 1)]),
+                _ => ways.pause(at_drive) + told(ways, &[ready(asked[1], 1)], 1),
             };
             // The next command is another one's if several are outstanding; of one, it is behind this.
             ways.pause(host + self.wake());

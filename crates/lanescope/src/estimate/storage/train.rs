@@ -56,6 +56,15 @@ pub(super) struct Sent {
     pub(super) acknowledged: Option<Vec<Stage>>,
 }
 
+/// A message that may be sent from a moment on.
+pub(super) struct Ready<'a> {
+    pub(super) at: f64,
+    /// When its work request is asked for, if it is read from memory, and how long that keeps others behind it: it comes
+    /// behind what was asked for before it.
+    pub(super) descriptor: Option<(f64, f64)>,
+    pub(super) sent: &'a Sent,
+}
+
 /// Both ways between two hosts, with the room that packets have left there.
 #[derive(Default)]
 pub(super) struct Ways {
@@ -98,14 +107,18 @@ impl Ways {
 
     /// Messages behind one another from one side, each from a moment on: when the last packet is through, after which
     /// time goes on.
-    pub(super) fn carry(&mut self, all: &[(f64, &Sent)]) -> f64 {
-        let Some((_, Sent { from, .. })) = all.first() else { return 0.0 };
+    pub(super) fn carry(&mut self, all: &[Ready]) -> f64 {
+        let Some(Ready { sent: Sent { from, .. }, .. }) = all.first() else { return 0.0 };
         let windows = std::mem::take(&mut self.windows[*from]);
         let mut train = Train { windows, scarce: self.scarce, ..Train::default() };
-        for (ready, message) in all {
+        for (i, Ready { at, descriptor, sent: message }) in all.iter().enumerate() {
+            let behind = descriptor.map_or(0.0, |(_, busy)| train.landed + busy);
+            let ready = (self.now + at).max(behind);
+            let next = all.get(i + 1).and_then(|next| next.descriptor);
+            train.asked_by = next.map_or(f64::NEG_INFINITY, |(asked, _)| self.now + asked);
             for (n, stages) in &message.kinds {
                 let near = (*n).min(FOLLOWED);
-                (0..near).for_each(|_| train.packet(self.now + ready, stages));
+                (0..near).for_each(|_| train.packet(ready, stages));
                 train.skip(n - near, stages);
             }
             if let (Some(stages), false) = (&message.acknowledged, self.scarce) {
@@ -132,6 +145,9 @@ struct Train {
     /// When the last packet has come to its receiver, and when it is through.
     come: f64,
     out: f64,
+    /// When the sender has all data that it asks for by a moment.
+    asked_by: f64,
+    landed: f64,
     scarce: bool,
     /// A packet has waited for room.
     waited: bool,
@@ -144,6 +160,7 @@ impl Train {
         self.free.resize(stages.len(), 0.0);
         self.windows.resize(stages.len(), None);
         self.begins.clear();
+        let mut asked = ready;
         for ((free, window), stage) in self.free.iter_mut().zip(&mut self.windows).zip(stages) {
             let mut begin = at.max(*free);
             if let Some(room) = &stage.room {
@@ -156,6 +173,9 @@ impl Train {
                 let from = window.take(room.needs, room.back);
                 self.waited |= from > begin;
                 begin = begin.max(from);
+                if self.begins.is_empty() {
+                    asked = asked.max(from);
+                }
             }
             *free = begin + stage.busy;
             self.begins.push(begin);
@@ -164,6 +184,9 @@ impl Train {
         for (stage, window) in stages.iter().zip(&mut self.windows) {
             let (Some(room), Some(window)) = (&stage.room, window) else { continue };
             window.leaves(self.begins[room.until] + room.after, room.needs);
+        }
+        if let (true, Some(begin), Some(read)) = (asked <= self.asked_by, self.begins.first(), stages.first()) {
+            self.landed = begin + read.through;
         }
         // In the last stage it goes to memory.
         self.come = self.begins.last().copied().unwrap_or(at);
@@ -196,12 +219,16 @@ mod tests {
         Sent { from: 0, kinds: vec![(n, stages)], acknowledged: None }
     }
 
+    fn ready(at: f64, sent: &Sent) -> Ready<'_> {
+        Ready { at, descriptor: None, sent }
+    }
+
     /// Room for three: they begin at 0, 2 and 4, and the fourth when the first has left, at 7. Two more begin with the
     /// next two, at 9 and 11, and the seventh when the fourth has left, at 14.
     #[test]
     fn the_first_packets_wait_for_no_room() {
         for (n, out) in [(1, 3.0), (3, 7.0), (4, 10.0), (6, 14.0), (7, 17.0)] {
-            assert_eq!(Ways::default().carry(&[(0.0, &sent(n, stages(30, 1)))]), out, "{n} packets");
+            assert_eq!(Ways::default().carry(&[ready(0.0, &sent(n, stages(30, 1)))]), out, "{n} packets");
         }
     }
 
@@ -213,18 +240,18 @@ mod tests {
         let mut ways = Ways::default();
         let mut command = || {
             ways.pause(100.0);
-            ways.carry(&[(0.0, &three)])
+            ways.carry(&[ready(0.0, &three)])
         };
         assert_eq!([command(), command(), command()], [7.0, 10.0, 7.0]);
         let mean = |pause: f64| {
             Ways::mean(|ways| {
                 ways.pause(pause);
-                ways.carry(&[(0.0, &three)])
+                ways.carry(&[ready(0.0, &three)])
             })
         };
         assert_eq!(mean(100.0), 8.5);
         let two = sent(2, stages(35, 15));
-        assert_eq!(Ways::mean(|ways| ways.carry(&[(0.0, &two)])), 5.0);
+        assert_eq!(Ways::mean(|ways| ways.carry(&[ready(0.0, &two)])), 5.0);
     }
 
     /// Far packets begin as far apart as the long run has them.
@@ -234,9 +261,20 @@ mod tests {
             let mut all = stages(10, 1);
             all[0].paced = 7.0;
             let last = (1, all.clone());
-            Ways::default().carry(&[(0.0, &Sent { kinds: vec![(n - 1, all), last], ..sent(0, Vec::new()) })])
+            let all = Sent { kinds: vec![(n - 1, all), last], ..sent(0, Vec::new()) };
+            Ways::default().carry(&[ready(0.0, &all)])
         };
         assert_eq!(paced(1000) - paced(999), 7.0);
         assert_eq!(paced(40) - paced(39), 7.0);
+    }
+
+    /// Three packets of 2 are read from memory, 5 each, all asked for at 0: they come at 5, 7 and 9. A descriptor of 1
+    /// that is asked for right behind them comes at 10, one asked for before them whenever it was ready.
+    #[test]
+    fn a_descriptor_comes_behind_the_data_asked_for_before_it() {
+        let data = sent(3, vec![Stage::new(2.0, 5.0)]);
+        let short = sent(1, vec![Stage::new(0.0, 0.0)]);
+        let out = |descriptor| Ways::default().carry(&[ready(0.0, &data), Ready { descriptor, ..ready(4.0, &short) }]);
+        assert_eq!([out(Some((0.0, 1.0))), out(Some((-1.0, 1.0))), out(None)], [10.0, 6.0, 6.0]);
     }
 }
