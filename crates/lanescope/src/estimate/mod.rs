@@ -35,6 +35,7 @@ use pcie::queues::{Line, queues};
 use pcie::resources::{path, resources, wires};
 use pcie::slots::{Wires, alike};
 use pcie::turns::Followed;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// Everything at one corner.
@@ -42,6 +43,8 @@ struct Outcome {
     wires: Rc<Wires>,
     followed: Followed,
     resources: Vec<Resource<Key>>,
+    /// Which of them each flow uses; made when somebody asks.
+    of_flow: OnceCell<Vec<Vec<usize>>>,
     /// Where flows stand behind one another.
     queues: Vec<Queue<Line>>,
     shares: Vec<Share>,
@@ -61,6 +64,21 @@ impl Outcome {
     /// What another filling, of the same flows on the same ways, may take from it.
     fn before(&self) -> Before<'_, Key, Line> {
         Before { resources: &self.resources, queues: &self.queues, filled: &self.filled }
+    }
+
+    /// What some flows use, in order.
+    fn used_by(&self, members: &[usize]) -> impl Iterator<Item = &Resource<Key>> {
+        let of_flow = self.of_flow.get_or_init(|| {
+            let mut all = vec![Vec::new(); self.shares.len()];
+            for (r, resource) in self.resources.iter().enumerate() {
+                resource.uses.iter().for_each(|u| all[u.flow].push(r));
+            }
+            all
+        });
+        let mut used: Vec<usize> = members.iter().flat_map(|m| &of_flow[*m]).copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        used.into_iter().map(|r| &self.resources[r])
     }
 
     /// How far each program comes in the time that it would take alone, and what holds it back.
@@ -201,7 +219,8 @@ fn outcome_beside(
         }
     }
     let wires = wires.clone();
-    Outcome { wires, followed, resources, queues, shares, settled, filled: of_all, divided, charged, on_buses }
+    let of_flow = OnceCell::new();
+    Outcome { wires, followed, resources, of_flow, queues, shares, settled, filled: of_all, divided, charged, on_buses }
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.
@@ -364,7 +383,7 @@ fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
 
 /// The bound of one flow by itself, bits per second.
 fn alone(outcome: &Outcome, flow: usize) -> f64 {
-    bound(&outcome.resources, &[flow], |u| u.weight + u.first_least, |_, capacity| capacity, class) * 8.0
+    bound(outcome.used_by(&[flow]), &[flow], |u| u.weight + u.first_least, |_, capacity| capacity, class) * 8.0
 }
 
 /// All flows together.
@@ -384,7 +403,7 @@ fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total>
         share: ranged(false),
         both_ways: ranged(true),
         bound: bounds(&members, [slower, typical, faster]),
-        framing_limit: bound_of_framing(plan, &typical.resources, &members) * 8.0,
+        framing_limit: bound_of_framing(plan, typical, &members) * 8.0,
         bound_by: binding(plan, typical, typically_bound(&typical.shares, &members)),
     })
 }
@@ -412,7 +431,7 @@ fn both(pcie: Option<Total>, ethernet: Option<Total>, more_ethernet: bool) -> Op
 /// The bound of some flows together at each corner, bits per second.
 fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged {
     let weight = |u: &fill::Use| u.weight + u.first_least;
-    let at = |o: &Outcome| bound(&o.resources, members, weight, |_, capacity| capacity, class) * 8.0;
+    let at = |o: &Outcome| bound(o.used_by(members), members, weight, |_, capacity| capacity, class) * 8.0;
     Ranged { typical: at(typical), slower: at(slower), faster: at(faster) }
 }
 
@@ -427,7 +446,7 @@ fn class(key: Key) -> u32 {
     }
 }
 
-fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
+fn bound_of_framing(plan: &Plan, outcome: &Outcome, members: &[usize]) -> f64 {
     let wire = |key: Key| {
         matches!(
             key,
@@ -437,9 +456,8 @@ fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize])
                 )
         )
     };
-    let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
-        &wires,
+        outcome.used_by(members).filter(|r| wire(r.key)),
         members,
         |u| u.weight,
         |key, capacity| match key {

@@ -47,8 +47,8 @@ pub(in crate::estimate) fn held_against(
 }
 
 /// The most that all members together can get.
-pub(in crate::estimate) fn bound<K: Copy>(
-    resources: &[Resource<K>],
+pub(in crate::estimate) fn bound<'a, K: Copy + 'a>(
+    resources: impl IntoIterator<Item = &'a Resource<K>>,
     members: &[usize],
     weight: impl Fn(&Use) -> f64,
     capacity: impl Fn(K, f64) -> f64,

@@ -25,7 +25,7 @@ pub(in crate::estimate) fn flow_report(
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
     let bound_all = bounds(members, [slower, typical, faster]);
     // Only wires, all their slots, only packets.
-    let framing_limit = bound_of_framing(plan, &typical.resources, members) * 8.0;
+    let framing_limit = bound_of_framing(plan, typical, members) * 8.0;
     let times = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| slowest(plan, c, members));
     let at =
         |pick: fn(&Times) -> f64| Ranged { slower: pick(&times[0]), typical: pick(&times[1]), faster: pick(&times[2]) };

@@ -142,8 +142,9 @@ pub(in crate::estimate) fn demand(
     let drives = nvme::behind(storage, a);
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
     let over = cut.swept(a, k);
-    let (swept, gap) = (over * alone, gap * over);
-    let step = |piece: f64| if gap > 0.0 { (piece + gap).round() as u64 } else { SECTOR };
+    let (swept, gap) = (k.swept * over * alone, gap * over);
+    let sectors = |bytes: f64| (bytes / SECTOR as f64).ceil() * SECTOR as f64;
+    let step = |piece: f64| if gap > 0.0 { (sectors(piece) + gap).round() as u64 } else { SECTOR };
     let mut each = |read: bool, (count, piece): (f64, f64), random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if count * piece <= 0.0 {
             return;
@@ -207,11 +208,12 @@ pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFl
     let service = heads(d, corner, Ends::Usual, at, Kind { bytes, ..k });
     let varied = variation(d, corner, at, bytes, service);
     // What comes to a disk of many comes by chance; of two mirrors, every second of that (Kingman: Proc. Camb. Phil.
-    // Soc. 57, 1961); and to the one pair there is, nothing comes by chance. Two commands among n disks, each of a
+    // Soc. 57, 1961); and to a pair that each goes to, nothing comes by chance. Two commands among n disks, each of a
     // constant time, begin together or one behind the other: who comes then finds 1 / (2 - 1/n) of a service left, as
     // may be worked out by hand.
+    let pairs = disks / 2.0;
     let chance = match mirrored {
-        true if disks > 2.0 => 0.5,
+        true if pairs > 1.0 => 0.5 * (pairs - cut.disks) / (pairs - 1.0),
         true => 0.0,
         false => 1.0,
     };

@@ -2,8 +2,8 @@
 //!
 //! A sequential flow is taken at the rate of the zone in which its range begins, a random one at the mean of its range.
 
+use crate::estimate::storage::Kind;
 use crate::estimate::storage::ends::Ends;
-use crate::estimate::storage::{Kind, SECTOR};
 use crate::plan::storage::{IoFlow, Storage, Volume, seek, spindle_phase, zones};
 use crate::scenario::keys::Disk;
 use crate::scenario::quantity::Corner;
@@ -16,13 +16,11 @@ pub(in crate::estimate) fn heads(k: &Disk, corner: Corner, ends: Ends, (start, r
         return kind.bytes / fastest(k, corner, (start, range));
     }
     let rate = mean_rate(k, corner, (start, range), kind.anywhere);
-    // Whole sectors move.
-    let bytes = (kind.bytes / SECTOR as f64).ceil() * SECTOR as f64;
     let positions = match kind.random > 0.0 {
-        true => kind.random * positioning(k, corner, (start, range), bytes, 1.0),
+        true => kind.random * positioning(k, corner, (start, range), kind.bytes, 1.0),
         false => passes(k, corner, kind.read, kind.left_out(), rate),
     };
-    positions + bytes * kind.swept / rate
+    positions + kind.bytes * kind.swept / rate
 }
 
 /// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
@@ -65,7 +63,7 @@ fn seeks(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> im
     })
 }
 
-fn seek_times(k: &Disk, corner: Corner) -> [f64; 3] {
+pub(in crate::estimate) fn seek_times(k: &Disk, corner: Corner) -> [f64; 3] {
     [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds())
 }
 

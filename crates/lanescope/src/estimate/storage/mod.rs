@@ -20,6 +20,7 @@ mod nvme;
 pub(in crate::estimate) mod programs;
 mod queueing;
 mod report;
+mod rotation;
 mod train;
 pub(in crate::estimate) mod transact;
 mod unloaded;
@@ -69,6 +70,9 @@ pub(in crate::estimate) struct Charged {
     pub(in crate::estimate) around: BTreeMap<usize, f64>,
     /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
     time: f64,
+    /// How much later than their disks could take them the writes of a row are done, because they come late, seconds
+    /// for each.
+    late: f64,
 }
 
 /// Seconds that a bus is held for one command with so many bytes at one target.
@@ -90,7 +94,7 @@ pub(in crate::estimate) struct Kind {
     pub(in crate::estimate) random: f64,
     /// How many lie anywhere: of a random I/O that is cut, all pieces, of which the first alone moves a disk's heads.
     pub(in crate::estimate) anywhere: f64,
-    /// Bytes that pass below a disk's heads for each that is asked for.
+    /// Bytes that pass below a disk's heads for each that is asked for: whole sectors, however an array cuts them.
     pub(in crate::estimate) swept: f64,
     /// Disks that it lies on at once: it waits for the last of them.
     pub(in crate::estimate) disks: f64,
@@ -101,7 +105,8 @@ pub(in crate::estimate) struct Kind {
 impl Kind {
     /// Commands that follow one another, each with its heads where they should be.
     fn new(count: f64, bytes: f64, read: bool, step: u64) -> Kind {
-        Kind { count, bytes, read, trim: false, random: 0.0, anywhere: 0.0, swept: 1.0, disks: 1.0, step }
+        let swept = (bytes / SECTOR as f64).ceil() * SECTOR as f64 / bytes;
+        Kind { count, bytes, read, trim: false, random: 0.0, anywhere: 0.0, swept, disks: 1.0, step }
     }
 
     /// Bytes between the end of one, whole sectors, and the beginning of the next of a sequential flow.
@@ -352,6 +357,15 @@ pub(in crate::estimate) fn charge(
         let (shortest, time) = (mean(&|k| fast.time(k)), mean(&|k| slow.time(k)));
         let held = held.get(i).copied().unwrap_or(0.0);
         let queued = mean(&|k| queued(plan, corner, f, k, &slow, held));
+        // What a write has to itself of anything but its disk, or its place among those outstanding.
+        let busiest = |which: &dyn Fn(&Part) -> bool| {
+            let parts = usual.parts.iter().filter(|(part, _)| which(part));
+            parts.map(|(_, (capacity, weight))| weight / capacity).fold(slow.paces[0], f64::max) * mix.bytes
+        };
+        let apart = busiest(&|part| !matches!(part, Part::Target(_) | Part::Worker(_)));
+        let row = all.first().and_then(|k| slow.in_a_row(*k, apart));
+        let queued = row.map_or(queued, |each| queued.max(each * f64::from(f.outstanding.at(corner).get())));
+        let late = row.map_or(0.0, |each| (each - busiest(&|_| true)).max(0.0));
         let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
@@ -407,7 +421,7 @@ pub(in crate::estimate) fn charge(
             let used = Use { flow: first + i, weight, packets, first: more, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
-        charged.push(Charged { read: usual.read, write: usual.write, around: usual.around.clone(), time });
+        charged.push(Charged { read: usual.read, write: usual.write, around: usual.around.clone(), time, late });
     }
     resources.extend(own.into_values());
     charged

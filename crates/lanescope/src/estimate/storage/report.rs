@@ -4,6 +4,7 @@
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::row;
+use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::{Kind, kinds, nvme, programs};
 use crate::estimate::{Outcome, ranged};
 use crate::plan::Plan;
@@ -144,7 +145,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         bound,
         share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
         each,
-        framing_limit: crate::estimate::bound_of_framing(plan, &typical.resources, members) * 8.0,
+        framing_limit: crate::estimate::bound_of_framing(plan, typical, members) * 8.0,
         latency_first: None,
         latency: Ranged { slower: time(slower), typical: time(typical), faster: time(faster) },
         round_trip: None,
@@ -303,7 +304,7 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 );
             }
         }
-        // One write at a time to one disk is followed.
+        // A flow by itself on its disks is followed write by write, without parities.
         let through = match flow.volume {
             Volume::Target(_) => outstanding > 1.0,
             Volume::Array(_) | Volume::Station(_) => storage.adapter(flow).is_some_and(|own| !own.writes_back()),
@@ -311,13 +312,26 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let bare = behind
             .iter()
             .any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(k) if !k.write_cache.typical));
-        if through && bare && flow.lines.iter().any(|l| l.random == 0 && (l.read < WHOLE || l.reply.0 > 0)) {
+        let unfollowed = |k: Kind| !k.read && k.random == 0.0 && Row::of(storage, Corner::Typical, flow, k).is_none();
+        if through && bare && kinds(&flow.lines).into_iter().any(unfollowed) {
             note(
                 "rotation",
                 "its disks have no write cache: a write that is not there in time waits for its place to come round, \
                     of an array on the last of its disks; the share takes a whole turn where the next strip of a disk \
                     is not outstanding yet, and none elsewhere"
                     .into(),
+            );
+        }
+        let late = outcome.charged[members[0]].late;
+        if late > 0.02 * each {
+            note(
+                "late-writes",
+                format!(
+                    "its disks have no write cache, and {outstanding} outstanding do not cover the time from a write \
+                     that is done to the next: those that come too late wait for their place to come round, {} a \
+                     write in the mean",
+                    human_time(late)
+                ),
             );
         }
         let leaves_out = |k: &Kind| k.read && k.random == 0.0 && k.left_out() > 0.0;

@@ -13,6 +13,7 @@ use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, positioning, range, turn};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
+use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::transact;
 use crate::plan::storage::{
     Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume,
@@ -95,8 +96,8 @@ impl One<'_> {
         self.ends == Ends::Least
     }
 
-    /// The time of a command, seconds.
-    pub(in crate::estimate) fn time(&self, k: Kind) -> f64 {
+    /// The time of a command that finds its place when it comes, or finds it anywhere, seconds.
+    fn in_time(&self, k: Kind) -> f64 {
         let storage = self.storage();
         let own = match (storage.adapter(self.flow), storage.pair(self.flow)) {
             (Some(own), _) => own,
@@ -118,10 +119,21 @@ impl One<'_> {
                 Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
                 Volume::Station(_) => 0.0,
             };
-        if k.read || k.random > 0.0 || self.least() {
-            return time;
+        time
+    }
+
+    /// The time of a command by itself, seconds: of a row of writes to disks, of one at a time.
+    pub(in crate::estimate) fn time(&self, k: Kind) -> f64 {
+        let (storage, time) = (self.storage(), self.in_time(k));
+        let own = storage.adapter(self.flow).filter(|own| own.host_adapter().is_some());
+        let Some(own) = own.filter(|_| !k.read && k.random == 0.0 && !self.least()) else { return time };
+        let outstanding = f64::from(self.flow.outstanding.at(self.corner).get());
+        if let Some(row) = Row::of(storage, self.corner, self.flow, k) {
+            return match outstanding == 1.0 {
+                true => row.spacing(storage, row.ways(storage, time, 0.0), 0.0),
+                false => time,
+            };
         }
-        let outstanding = f64::from(self.flow.outstanding.at(c).get());
         match self.flow.volume {
             Volume::Target(t) if outstanding == 1.0 => self.come_round(t, k.bytes, time),
             Volume::Array(a) if !own.writes_back() => {
@@ -152,6 +164,24 @@ impl One<'_> {
             }
             _ => time,
         }
+    }
+
+    /// Seconds from one of a row of writes to the next, where a write may come too late for its place; each comes at
+    /// least so long behind the one before.
+    pub(in crate::estimate) fn in_a_row(&self, k: Kind, apart: f64) -> Option<f64> {
+        let storage = self.storage();
+        let row = Row::of(storage, self.corner, self.flow, k)?;
+        let own = storage.adapter(self.flow)?;
+        let at_disk = match self.flow.volume {
+            Volume::Array(a) => {
+                let a = &storage.arrays[a as usize];
+                let piece = k.bytes / Cut::of(storage, a, self.flow, k).disks;
+                self.target(own, *a.disks.first()?, k, piece, Other::Cache)
+            }
+            Volume::Target(t) => self.at_target(own, t, k),
+            Volume::Station(_) => return None,
+        };
+        Some(row.spacing(storage, row.ways(storage, self.in_time(k), at_disk), apart))
     }
 
     /// What an empty system does with packets of DMA.
