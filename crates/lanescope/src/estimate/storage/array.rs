@@ -9,6 +9,7 @@ use crate::estimate::storage::disk::{heads, range, variation};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::nvme;
 use crate::estimate::storage::queueing::{Station, queue};
+use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::{Kind, Part, SECTOR, command, queue_pairs};
 use crate::plan::Dma;
 use crate::plan::storage::{Array, Device, IoFlow, Storage, Volume};
@@ -136,8 +137,10 @@ pub(in crate::estimate) fn demand(
     // The pieces of one I/O on one disk lie side by side: its heads move once.
     let moves = k.random * pieces.min(disks) / pieces;
     let one_side = if ends == Ends::Usual { reads_on(storage, a, flow, k) } else { None };
-    // What a sequential reader leaves out between two of its I/Os passes below the heads.
-    let passes = k.random == 0.0 && a.has_heads(storage) && !gathered;
+    // What a sequential flow leaves out between two of its I/Os passes below the heads; a row that is followed knows
+    // when.
+    let followed = Row::of(storage, corner, flow, k).is_some();
+    let passes = k.random == 0.0 && a.has_heads(storage) && !gathered && !followed;
     let gap = if passes { k.left_out() / pieces } else { 0.0 };
     let drives = nvme::behind(storage, a);
     let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
@@ -208,12 +211,11 @@ pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFl
     let service = heads(d, corner, Ends::Usual, at, Kind { bytes, ..k });
     let varied = variation(d, corner, at, bytes, service);
     // What comes to a disk of many comes by chance; of two mirrors, every second of that (Kingman: Proc. Camb. Phil.
-    // Soc. 57, 1961); and to a pair that each goes to, nothing comes by chance. Two commands among n disks, each of a
+    // Soc. 57, 1961); and to the one pair there is, nothing comes by chance. Two commands among n disks, each of a
     // constant time, begin together or one behind the other: who comes then finds 1 / (2 - 1/n) of a service left, as
     // may be worked out by hand.
-    let pairs = disks / 2.0;
     let chance = match mirrored {
-        true if pairs > 1.0 => 0.5 * (pairs - cut.disks) / (pairs - 1.0),
+        true if disks > 2.0 => 0.5,
         true => 0.0,
         false => 1.0,
     };

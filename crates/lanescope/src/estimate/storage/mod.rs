@@ -70,9 +70,9 @@ pub(in crate::estimate) struct Charged {
     pub(in crate::estimate) around: BTreeMap<usize, f64>,
     /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
     time: f64,
-    /// How much later than their disks could take them the writes of a row are done, because they come late, seconds
-    /// for each.
-    late: f64,
+    /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
+    /// each: as the share has it, and what it may come to.
+    late: [f64; 2],
 }
 
 /// Seconds that a bus is held for one command with so many bytes at one target.
@@ -364,8 +364,8 @@ pub(in crate::estimate) fn charge(
         };
         let apart = busiest(&|part| !matches!(part, Part::Target(_) | Part::Worker(_)));
         let row = all.first().and_then(|k| slow.in_a_row(*k, apart));
-        let queued = row.map_or(queued, |each| queued.max(each * f64::from(f.outstanding.at(corner).get())));
-        let late = row.map_or(0.0, |each| (each - busiest(&|_| true)).max(0.0));
+        let queued = row.map_or(queued, |[each, _]| queued.max(each * f64::from(f.outstanding.at(corner).get())));
+        let late = row.map_or([0.0; 2], |each| each.map(|each| (each - busiest(&|_| true)).max(0.0)));
         let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));

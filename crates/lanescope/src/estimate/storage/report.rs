@@ -304,7 +304,7 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 );
             }
         }
-        // A flow by itself on its disks is followed write by write, without parities.
+        // A flow by itself on its disks is followed I/O by I/O, without parities.
         let through = match flow.volume {
             Volume::Target(_) => outstanding > 1.0,
             Volume::Array(_) | Volume::Station(_) => storage.adapter(flow).is_some_and(|own| !own.writes_back()),
@@ -322,24 +322,40 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                     .into(),
             );
         }
-        let late = outcome.charged[members[0]].late;
-        if late > 0.02 * each {
+        let [late, or] = outcome.charged[members[0]].late;
+        let of_one = mix.bytes / rate.max(1e-300);
+        if or > 0.02 * of_one {
+            let why = match kinds(&flow.lines).iter().any(|k| k.read) {
+                true => "nothing is read ahead for I/Os that leave something out",
+                false => "its disks have no write cache",
+            };
+            let mean = match or - late > 0.02 * of_one {
+                true => {
+                    format!(
+                        "{} or {} in the mean: which of them hangs on a few microseconds",
+                        human_time(late),
+                        human_time(or)
+                    )
+                }
+                false => format!("{} in the mean", human_time(late)),
+            };
             note(
-                "late-writes",
+                "late-for-a-turn",
                 format!(
-                    "its disks have no write cache, and {outstanding} outstanding do not cover the time from a write \
-                     that is done to the next: those that come too late wait for their place to come round, {} a \
-                     write in the mean",
-                    human_time(late)
+                    "{why}, and {outstanding} outstanding do not cover the time from one that is done to the next: \
+                     those that come too late wait for their place on the disk to come round, {mean}"
                 ),
             );
         }
-        let leaves_out = |k: &Kind| k.read && k.random == 0.0 && k.left_out() > 0.0;
+        let gaps = |k: Kind| {
+            let leaves_out = k.read && k.random == 0.0 && k.left_out() > 0.0;
+            leaves_out && Row::of(storage, Corner::Typical, flow, k).is_none()
+        };
         let disks = behind.iter().any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(_)));
-        if disks && outstanding == 1.0 && kinds(&flow.lines).iter().any(leaves_out) {
+        if disks && kinds(&flow.lines).into_iter().any(gaps) {
             note(
                 "rotation",
-                "its reads leave something out, so a disk reads nothing ahead: one at a time, many of them wait for \
+                "its reads leave something out, so a disk reads nothing ahead: those that come too late wait for \
                     their place to come round, which the share does not have"
                     .into(),
             );

@@ -1,6 +1,7 @@
-//! A row of writes to disks without a write cache, followed one by one.
+//! A row of writes to disks without a write cache, or of reads that leave something out, followed one by one.
 //!
-//! A write whose command is at its disk before the media are through with the one before goes on without a gap; one
+//! A command that is at its disk before the media are through with the one before, and with what is left out, goes on
+//! without a wait; one
 //! that comes later has to wait until its place has come round. Whether it is in time depends on the others that are
 //! outstanding, on how long a new one takes to come, and on whose turn the disks of an array are: a whole turn hangs on
 //! a microsecond, so no mean says it. The moments themselves do: they follow from one another, and repeat.
@@ -18,14 +19,17 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Turns, commands and rounds of all outstanding that are followed at most, whichever are first; half of them until
 /// what is at the beginning is over.
-const TURNS: f64 = 256.0;
+const TURNS: f64 = 2048.0;
 const COMMANDS: u64 = 60_000;
 const ROUNDS: u64 = 256;
+
+/// To which part of it the way of a command is exact: packets of several that are on their way wait for one another.
+const EXACT: f64 = 0.05;
 
 /// Commands outstanding of a row that is followed.
 const MOST: f64 = 16_384.0;
 
-/// The writes of a flow that is by itself on its disks.
+/// The I/Os of a flow that is by itself on its disks.
 pub(super) struct Row<'a> {
     flow: &'a IoFlow,
     corner: Corner,
@@ -48,10 +52,10 @@ struct Spindle {
 }
 
 impl<'a> Row<'a> {
-    /// `None` where a flow's I/Os are no row of writes, or its disks do not make them wait.
+    /// `None` where a flow's I/Os are no such row, or its disks do not make them wait.
     pub(super) fn of(storage: &'a Storage, corner: Corner, flow: &'a IoFlow, kind: Kind) -> Option<Row<'a>> {
         let [line] = &*flow.lines else { return None };
-        let row = !kind.read && !kind.trim && kind.random == 0.0 && kind.count >= 1.0;
+        let row = !kind.trim && kind.random == 0.0 && kind.count >= 1.0;
         if !row || line.reply.0 > 0 || line.delay.fs() > 0 || line.burst > 1 || flow.rate.is_some() {
             return None;
         }
@@ -61,13 +65,16 @@ impl<'a> Row<'a> {
             Volume::Array(a) => Some(&storage.arrays[a as usize]),
             Volume::Station(_) => return None,
         };
-        if array.is_some_and(|a| a.has_parity() || a.adapter().is_none() || own.writes_back()) {
+        let through = |a: &Array| !kind.read && !a.has_parity() && a.adapter().is_some() && !own.writes_back();
+        if !array.is_none_or(through) {
             return None;
         }
         let mine = storage.targets_of(flow.volume);
         let there = |f: &&IoFlow| storage.targets_of(f.volume).iter().any(|t| mine.contains(t));
         let Device::Disk(disk) = &storage.targets[*mine.first()? as usize].device else { return None };
-        if disk.write_cache.typical || storage.flows.iter().filter(there).count() > 1 {
+        // Nothing is read ahead for who leaves something out from the first on.
+        let waits = if kind.read { kind.left_out() > 0.0 } else { !disk.write_cache.typical };
+        if !waits || storage.flows.iter().filter(there).count() > 1 {
             return None;
         }
         let keys = own.host_adapter()?;
@@ -87,11 +94,25 @@ impl<'a> Row<'a> {
         Some(Row { flow, corner, disk, array, outstanding, depth, kind })
     }
 
-    /// Seconds from one write to the next, in the mean. A worker's processor takes what is done and what is new in the
-    /// order in which they come; from there a write comes to its disk and back in so long (`way`, without the media's
-    /// own time), and at least so long behind the one before (`apart`). One that waits at the adapter until its disk is
-    /// given another takes the part between these two (`between`).
-    pub(super) fn spacing(&self, storage: &Storage, [way, between]: [f64; 2], apart: f64) -> f64 {
+    /// Seconds from one to the next, in the mean: expected at this corner, and the most that they may come to. Whether
+    /// one is in time may hang on less than the closed form of its way is exact to (`EXACT`): then they come to this or
+    /// that.
+    pub(super) fn spacing(&self, storage: &Storage, ways: [f64; 2], apart: f64) -> [f64; 2] {
+        let as_long = |part: f64| self.follow(storage, ways.map(|way| way * part), apart);
+        let [sooner, expected, later] = [1.0 - EXACT, 1.0, 1.0 + EXACT].map(as_long);
+        let most = expected.max(sooner).max(later);
+        match self.corner {
+            Corner::Slower => [most; 2],
+            Corner::Typical => [expected, most],
+            Corner::Faster => [expected.min(sooner).min(later), most],
+        }
+    }
+
+    /// A worker's processor takes what is done and what is new in the order in which they come; from there a command
+    /// comes to its disk and back in so long (`way`, without the media's own time), and at least so long behind the one
+    /// before (`apart`). One that waits at the adapter until its disk is given another takes the part between these two
+    /// (`between`).
+    fn follow(&self, storage: &Storage, [way, between]: [f64; 2], apart: f64) -> f64 {
         let (k, start) = (self.disk, range(storage, self.flow).0);
         let (turn, rate) = (turn(k, self.corner), media_rate(k, self.corner, start));
         let seeks = seek_times(k, self.corner);

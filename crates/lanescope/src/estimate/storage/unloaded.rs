@@ -126,13 +126,16 @@ impl One<'_> {
     pub(in crate::estimate) fn time(&self, k: Kind) -> f64 {
         let (storage, time) = (self.storage(), self.in_time(k));
         let own = storage.adapter(self.flow).filter(|own| own.host_adapter().is_some());
-        let Some(own) = own.filter(|_| !k.read && k.random == 0.0 && !self.least()) else { return time };
+        let Some(own) = own.filter(|_| k.random == 0.0 && !self.least()) else { return time };
         let outstanding = f64::from(self.flow.outstanding.at(self.corner).get());
         if let Some(row) = Row::of(storage, self.corner, self.flow, k) {
             return match outstanding == 1.0 {
-                true => row.spacing(storage, row.ways(storage, time, 0.0), 0.0),
+                true => row.spacing(storage, row.ways(storage, time, 0.0), 0.0)[0],
                 false => time,
             };
+        }
+        if k.read {
+            return time;
         }
         match self.flow.volume {
             Volume::Target(t) if outstanding == 1.0 => self.come_round(t, k.bytes, time),
@@ -166,9 +169,9 @@ impl One<'_> {
         }
     }
 
-    /// Seconds from one of a row of writes to the next, where a write may come too late for its place; each comes at
-    /// least so long behind the one before.
-    pub(in crate::estimate) fn in_a_row(&self, k: Kind, apart: f64) -> Option<f64> {
+    /// Seconds from one of a row of I/Os to the next, where one may come too late for its place, expected and at most; each
+    /// comes at least so long behind the one before.
+    pub(in crate::estimate) fn in_a_row(&self, k: Kind, apart: f64) -> Option<[f64; 2]> {
         let storage = self.storage();
         let row = Row::of(storage, self.corner, self.flow, k)?;
         let own = storage.adapter(self.flow)?;
@@ -376,7 +379,9 @@ impl One<'_> {
                 let rate = if self.least() { fastest(d, c, at) } else { mean_rate(d, c, at, k.anywhere) };
                 let moves = if self.least() { 0.0 } else { k.random * positioning(d, c, at, bytes, k.disks) };
                 // Who reads on finds what the disk has read ahead; a random read finds nothing.
-                let hand = if self.least() || k.random < 1.0 { d.cache.at(c).f64() } else { 0.0 };
+                let gaps = matches!(self.flow.volume, Volume::Target(_)) && k.left_out() > 0.0;
+                let ahead = self.least() || k.random < 1.0 && !gaps;
+                let hand = if ahead { d.cache.at(c).f64() } else { 0.0 };
                 let cache = d.cache.at(c).f64();
                 let command = d.command_time.at(c).seconds();
                 if !k.read && d.write_cache.typical {

@@ -64,7 +64,7 @@ fn share_and_simulation_agree() {
         let report = estimate(&plan, &d);
         let says = |mechanism: &str| report.notes.iter().any(|n| n.mechanism == mechanism);
         assert!(!says("rotation"), "{text}");
-        late.set(late.get() + u32::from(says("late-writes")));
+        late.set(late.get() + u32::from(says("late-for-a-turn")));
         let s = simulate_by(&plan, 1, u64::MAX);
         let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
         let off = share / seen - 1.0;
@@ -78,8 +78,9 @@ fn share_and_simulation_agree() {
     none_apart(result, &wrong.into_inner());
 }
 
-/// Rows of writes through to one disk or to an array, where many come too late for their place.
-fn writers(c: &mut Choices) -> String {
+/// Rows of writes through to one disk or to an array, and of reads of a disk that leave something out, where many come
+/// too late for their place; all within a zone.
+fn rows(c: &mut Choices) -> String {
     let level = c.of(&["", "", "raid0", "raid1", "raid10"]);
     let n = match level {
         "" => 1,
@@ -97,16 +98,19 @@ fn writers(c: &mut Choices) -> String {
             "lun",
         ),
     };
-    let align = [512, size.next_multiple_of(4096)][c.below(2)];
+    let left_out = [0, 0, 1, 100, 5000][c.below(5)] * 512;
+    let align = (size + left_out).next_multiple_of(512);
+    // Nothing is read ahead for who leaves something out from the first on.
+    let read = if level.is_empty() && left_out > 0 { c.below(2) * 100 } else { 0 };
     format!(
         "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\ncache = \"16 MiB\"\n\
          write_policy = \"write-through\"\ncommand_time = \"{} us\"\nqueue_depth = {}\n\
          [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen2 x8\"\n\
-         [parts.d]\nis = \"disk\"\ncount = {n}\nrpm = {}\ncommand_time = \"{} us\"\n\
+         [parts.d]\nis = \"disk\"\ncount = {n}\nrpm = {}\nzones = 1\ncommand_time = \"{} us\"\n\
          [links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"6G\"\n\
          {array}[flows.f]\nfrom = \"host\"\nto = \"{to}\"\ndo = \"io\"\noutstanding = {}\n\
          submit_time = \"{} us\"\ncomplete_time = \"{} us\"\n\
-         access = {{ size = \"{size} B\", align = \"{align} B\", read = \"0 %\", random = \"0 %\" }}\n",
+         access = {{ size = \"{size} B\", align = \"{align} B\", read = \"{read} %\", random = \"0 %\" }}\n",
         1 + c.below(30),
         1 << c.below(7),
         c.of(&["5400", "7200", "10000", "15000"]),
@@ -117,35 +121,49 @@ fn writers(c: &mut Choices) -> String {
     )
 }
 
-/// Writes that come too late for their place wait for a turn: how many do hangs on microseconds, and both methods
-/// follow them.
+/// I/Os that come too late for their place wait for a turn: how many do hangs on microseconds, and both methods follow
+/// them. Where fewer than the way of a command is exact to decide, the report says so, and the simulation is in the
+/// range of the share; these are few.
 #[test]
-fn writers_wait_for_their_place_alike() {
+fn late_ones_wait_for_their_place_alike() {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, late, wrong) = (Cell::new(0.0_f64), Cell::new(0), RefCell::new(Vec::new()));
+    let (all, either) = (Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 20..30), |bytes| {
-        let text = writers(&mut Choices(bytes.iter()));
+        let text = rows(&mut Choices(bytes.iter()));
         let planned = |text: &str| match plan(text, &[]) {
             (Some(plan), d) => (plan, d),
             (None, d) => panic!("{text}{d}"),
         };
         let (first, d) = planned(&text);
         let report = estimate(&first, &d);
-        late.set(late.get() + u32::from(report.notes.iter().any(|n| n.mechanism == "late-writes")));
+        let note = report.notes.iter().find(|n| n.mechanism == "late-for-a-turn");
+        late.set(late.get() + u32::from(note.is_some()));
         let share = report.flows[0].share.typical;
         // As long as some thousands take, of large ones some hundreds.
         let size = report.flows[0].operation.expect("I/Os of one size");
         let length = (4e7 / size).clamp(400.0, 4000.0) * size * 8.0 / share;
         let text = format!("{text}[run]\nfor = \"{} ms\"\nwarmup = \"{} ms\"\n", length * 1e3, length * 2e2);
         let s = simulate_by(&planned(&text).0, 1, u64::MAX);
-        let off = share / s.flows[0].rate.mean - 1.0;
-        worst.set(worst.get().max(off.abs()));
+        all.set(all.get() + 1);
         // The window may cut a turn off in which nothing is done: of one of the slowest disks.
-        if off.abs() > 0.02 + (1.0 / 90.0) / s.window {
-            wrong.borrow_mut().push(format!("{share} and {}: {off}\n{text}", s.flows[0].rate.mean));
+        let slack = 0.02 + (1.0 / 90.0) / s.window;
+        let (seen, of) = (s.flows[0].rate.mean, report.flows[0].share);
+        let off = share / seen - 1.0;
+        if note.is_some_and(|n| n.text.contains(" or ")) {
+            either.set(either.get() + 1);
+            let within = seen > of.slower * (1.0 - slack) && seen < of.faster * (1.0 + slack);
+            assert!(within, "{of:?} and {seen}\n{text}");
+            return Ok(());
+        }
+        worst.set(worst.get().max(off.abs()));
+        if off.abs() > slack {
+            wrong.borrow_mut().push(format!("{share} and {seen}: {off}\n{text}"));
         }
         Ok(())
     });
-    println!("at most {:.3} apart; {} write too late for a turn", worst.get(), late.get());
+    println!("{} of {} may come to one of two rates", either.get(), all.get());
+    assert!(either.get() <= 1 + all.get() / 20, "{} of {}", either.get(), all.get());
+    println!("at most {:.3} apart; {} writes too late for a turn", worst.get(), late.get());
     none_apart(result, &wrong.into_inner());
 }
