@@ -16,6 +16,9 @@ pub(in crate::estimate) struct Cut {
     pub(in crate::estimate) stripes: f64,
 }
 
+/// Ways to cut a random I/O that are looked at.
+const WAYS: u64 = 16;
+
 impl Cut {
     /// That of a kind of I/O of a flow, whose range is taken to be many strips.
     pub(in crate::estimate) fn of(storage: &Storage, a: &Array, flow: &IoFlow, k: Kind) -> Cut {
@@ -25,6 +28,29 @@ impl Cut {
         // A disk that reads on goes on with the next strip; drives without heads take turns.
         let disks = if a.mirrors() && a.has_heads(storage) { a.data_disks() } else { a.disks.len() as u64 };
         Cut { pieces, disks: pieces.min(disks as f64), stripes: touched(a.width()) }
+    }
+
+    /// The ways in which a random I/O may be cut, a few evenly among all: bytes of each disk that it lies on.
+    pub(in crate::estimate) fn ways(a: &Array, flow: &IoFlow, k: Kind) -> Vec<Vec<f64>> {
+        let strip = a.keys.strip.typical.0.max(1);
+        let disks = if a.mirrors() { a.data_disks() } else { a.disks.len() as u64 }.max(1);
+        let (size, step) = ((k.bytes.round() as u64).max(1), gcd(k.step.max(1), strip));
+        let all = strip / step;
+        let few = all.min(WAYS);
+        let way = |i: u64| {
+            // In the middle of its part of all.
+            let (mut at, mut left) = (flow.start.0 % step + (2 * i + 1) * all / (2 * few) * step, size);
+            let mut on = vec![0.0; disks.min(size.div_ceil(strip) + 1) as usize];
+            while left > 0 {
+                let bytes = left.min(strip - at % strip);
+                let n = on.len() as u64;
+                on[(at / strip % n) as usize] += bytes as f64;
+                (at, left) = (at + bytes, left - bytes);
+            }
+            on.retain(|bytes| *bytes > 0.0);
+            on
+        };
+        (0..few).map(way).collect()
     }
 
     /// Bytes that pass below the heads for each that a read asks for: between stripes of RAID 5 also the parities.

@@ -76,6 +76,50 @@ pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, range: (f64, f6
     seek + turn(k, corner) * disks / (disks + 1.0)
 }
 
+/// Seconds from a random command for several disks to the last byte of the last of them, in the mean over the ways in
+/// which it may be cut: for each the bytes of every disk. So often (`alike`) their heads stand alike, after what they did
+/// together before; otherwise each stands where another command has left it. Each has an angle of its own.
+pub(in crate::estimate) fn last_of(
+    k: &Disk,
+    corner: Corner,
+    range: (f64, f64),
+    cuts: &[Vec<f64>],
+    (rate, alike): (f64, f64),
+) -> f64 {
+    let (turn, bytes) = (turn(k, corner), cuts.iter().flatten().sum::<f64>() / cuts.len().max(1) as f64);
+    let seeks: Vec<(f64, f64)> = seeks(k, corner, range, bytes).collect();
+    let most = seeks.iter().map(|s| s.0).fold(0.0, f64::max) + turn;
+    // How likely a disk begins within a time: for each seek a ramp as long as a turn, from then on. The slopes first.
+    let step = most / f64::from(STEPS);
+    let mut begun = vec![0.0; STEPS as usize + 2];
+    for (at, slope) in seeks.iter().flat_map(|(seek, part)| [(*seek, part / turn), (seek + turn, -part / turn)]) {
+        begun[((at / step).round() as usize).min(STEPS as usize)] += slope;
+    }
+    let (mut slope, mut sum) = (0.0, 0.0);
+    for p in &mut begun {
+        slope += *p;
+        (*p, sum) = (sum, sum + slope * step);
+    }
+    let apart = |x: f64| match x <= 0.0 {
+        true => 0.0,
+        false => begun.get((x / step) as usize).map_or(1.0, |p| p.min(1.0)),
+    };
+    let together = |x: f64| (x / turn).clamp(0.0, 1.0);
+    // The mean of the last: how likely it is not there yet, over all time.
+    let last = |cut: &[f64], most: f64, has: &dyn Fn(f64) -> f64| {
+        let longest = cut.iter().copied().fold(0.0, f64::max) / rate;
+        let step = (most + longest) / f64::from(STEPS);
+        let not_yet = |i: u32| {
+            let x = (f64::from(i) + 0.5) * step;
+            1.0 - cut.iter().map(|bytes| has(x - bytes / rate)).product::<f64>()
+        };
+        (0..STEPS).map(not_yet).sum::<f64>() * step
+    };
+    let seek: f64 = seeks.iter().map(|(seek, part)| seek * part).sum();
+    let one = |cut: &Vec<f64>| alike * (seek + last(cut, turn, &together)) + (1.0 - alike) * last(cut, most, &apart);
+    cuts.iter().map(one).sum::<f64>() / cuts.len().max(1) as f64
+}
+
 /// How much longer than one of them the later of two mirrors takes to the same place: their heads stand alike, their
 /// spindles do not. The mean over the pairs of an array, seconds.
 pub(in crate::estimate) fn later_mirror(k: &Disk, corner: Corner, disks: usize) -> f64 {

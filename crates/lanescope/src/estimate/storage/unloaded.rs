@@ -10,7 +10,7 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::storage::Kind;
 use crate::estimate::storage::cut::Cut;
-use crate::estimate::storage::disk::{fastest, later_mirror, mean_rate, media_rate, positioning, range, turn};
+use crate::estimate::storage::disk::{fastest, last_of, later_mirror, mean_rate, media_rate, positioning, range, turn};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::rotation::Row;
@@ -20,7 +20,7 @@ use crate::plan::storage::{
 };
 use crate::plan::{Dma, Plan};
 use crate::protocol::scsi;
-use crate::scenario::keys::Level;
+use crate::scenario::keys::{Disk, Level};
 use crate::scenario::quantity::Corner;
 
 /// Data of one transfer between host memory and an array's cache.
@@ -377,7 +377,7 @@ impl One<'_> {
             Device::Disk(d) => {
                 let at = range(self.storage(), self.flow);
                 let rate = if self.least() { fastest(d, c, at) } else { mean_rate(d, c, at, k.anywhere) };
-                let moves = if self.least() { 0.0 } else { k.random * positioning(d, c, at, bytes, k.disks) };
+                let moves = if self.least() { 0.0 } else { k.random * self.positions(d, k, bytes, rate) };
                 // Who reads on finds what the disk has read ahead; a random read finds nothing.
                 let gaps = matches!(self.flow.volume, Volume::Target(_)) && k.left_out() > 0.0;
                 let ahead = self.least() || k.random < 1.0 && !gaps;
@@ -397,6 +397,28 @@ impl One<'_> {
                 Media { wait, hand: 0.0, rate: f64::INFINITY, taken: wait, early: true }
             }
         }
+    }
+
+    /// What a random command waits for the heads of a disk; of a read that an array cuts, those of the last of its
+    /// disks, beyond what so many bytes take.
+    fn positions(&self, d: &Disk, k: Kind, bytes: f64, rate: f64) -> f64 {
+        let (c, at) = (self.corner, range(self.storage(), self.flow));
+        let Volume::Array(a) = self.flow.volume else { return positioning(d, c, at, bytes, k.disks) };
+        let a = &self.storage().arrays[a as usize];
+        let cut = Cut::of(self.storage(), a, self.flow, k);
+        // Where a write reads there is a parity beside; and of very many pieces all disks have as much.
+        if !k.read || k.disks <= 1.0 || k.disks != cut.disks || cut.pieces > 4096.0 {
+            return positioning(d, c, at, bytes, k.disks);
+        }
+        let swept = cut.swept(a, k);
+        let mut cuts = Cut::ways(a, self.flow, k);
+        cuts.iter_mut().flatten().for_each(|bytes| *bytes *= swept);
+        // Of disks side by side those that read last what both were asked for, among those that either was; of mirrors
+        // it is one or the other.
+        let all = if a.mirrors() { a.data_disks() } else { a.disks.len() as u64 } as f64;
+        let both = if k.disks >= all { 1.0 } else { (k.disks - 1.0) / (k.disks + 1.0) };
+        let alike = if a.mirrors() { both / 2.0 } else { both };
+        last_of(d, c, at, &cuts, (rate, alike)) - bytes / rate
     }
 
     /// An array's part: what lies between the adapter's processor and the status.

@@ -421,7 +421,7 @@ fn a_time_that_vanishes_lowers_no_bound() {
 /// What is better never lowers a bound, nor a share by more than 1 %.
 #[test]
 fn better_is_never_less() {
-    let better = [
+    let sets = [
         "links.slot.pcie=gen3 x8",
         "parts.hba.command_time=0 s",
         "parts.hba.command_bytes=0 B",
@@ -467,9 +467,9 @@ fn better_is_never_less() {
             Some((head, tail)) => format!("{head}[run]{}", tail.rsplit("[run]").next().unwrap_or("")),
             None => text,
         };
-        let (Some(before), d) = plan(&text, &[]) else { return Ok(()) };
-        let before = estimate(&before, &d).flows.remove(0);
-        for set in better {
+        let (Some(first), d) = plan(&text, &[]) else { return Ok(()) };
+        let before = estimate(&first, &d).flows.remove(0);
+        for set in sets {
             let (key, value) = set.rsplit_once('=').expect("a value");
             let (table, key) = key.rsplit_once('.').expect("a table");
             let section = text.split(&format!("[{table}]")).nth(1).map_or("", |t| t.split("\n[").next().unwrap_or(""));
@@ -479,14 +479,18 @@ fn better_is_never_less() {
                 continue;
             }
             let (Some(after), d) = plan(&text, &[set]) else { continue };
-            let after = estimate(&after, &d).flows.remove(0);
+            let better = estimate(&after, &d).flows.remove(0);
             compared.set(compared.get() + 1);
-            let (b, a) = (before.bound.typical, after.bound.typical);
+            let (b, a) = (before.bound.typical, better.bound.typical);
             if a < b * (1.0 - 1e-9) {
                 wrong.borrow_mut().insert(set, format!("bound {b} becomes {a}\n{text}"));
             }
-            let (b, a) = (before.share.typical, after.share.typical);
-            if a < b * 0.99 {
+            let (b, a) = (before.share.typical, better.share.typical);
+            // Media that are sooner through leave less time for the next to come: a turn is lost that a slower disk
+            // does not lose. The simulation loses it, too.
+            let mean = |plan: &Plan| simulate_by(plan, 1, u64::MAX).flows[0].rate.mean;
+            let turned = || key == "outer_rate" && mean(&after) < mean(&first);
+            if a < b * 0.99 && !turned() {
                 wrong.borrow_mut().insert(set, format!("share {b} becomes {a}\n{text}"));
             }
         }
