@@ -50,6 +50,8 @@ struct Outcome {
     shares: Vec<Share>,
     /// Whether the filling settled.
     settled: bool,
+    /// Whether DLLPs were as many as the shares bring, when they were counted for the last time.
+    dllps_settled: bool,
     /// The filling, before what is beside it was looked at.
     filled: Filled,
     /// What was divided among the flows by themselves; of DMA it is in the shares of I/Os.
@@ -107,8 +109,13 @@ fn outcome_like(
 ) -> Outcome {
     let storage = &*plan.storage;
     let mut outcome = outcome_beside(plan, corner, jobs, &[], &wires, like);
-    for _ in 0..dllps::PASSES {
-        let Some(wires) = dllps::counted(plan, corner, &outcome.wires, Some(&outcome.shares)) else { break };
+    let (mut passes, mut settled) = (0, true);
+    while let Some(wires) = dllps::counted(plan, corner, &outcome.wires, Some(&outcome.shares)) {
+        if passes == dllps::PASSES {
+            settled = false;
+            break;
+        }
+        passes += 1;
         let wires = Rc::new(wires);
         // I/Os and programs have the DLLPs of their DMA in what they ask for.
         let plain = plan.storage.flows.is_empty() && jobs.is_empty();
@@ -120,7 +127,7 @@ fn outcome_like(
     }
     let wires = outcome.wires.clone();
     if !storage::programs::matter(storage) {
-        return outcome;
+        return Outcome { dllps_settled: settled, ..outcome };
     }
     // How long reads wait for what is programmed follows from the shares, and these from it.
     let rates = |o: &Outcome| o.divided[row::ios(plan)].iter().map(|s| s.rate).collect::<Vec<f64>>();
@@ -130,7 +137,7 @@ fn outcome_like(
         outcome = outcome_beside(plan, corner, jobs, &waits, &wires, Some(&outcome));
         mean.iter_mut().zip(rates(&outcome)).for_each(|(mean, rate)| *mean = (*mean + rate) / 2.0);
     }
-    outcome
+    Outcome { dllps_settled: settled, ..outcome }
 }
 
 /// What wires carry at a corner, with the fewest DLLPs; of an outcome of the same plan typically, where packets are the
@@ -220,7 +227,21 @@ fn outcome_beside(
     }
     let wires = wires.clone();
     let of_flow = OnceCell::new();
-    Outcome { wires, followed, resources, of_flow, queues, shares, settled, filled: of_all, divided, charged, on_buses }
+    let dllps_settled = true;
+    Outcome {
+        wires,
+        followed,
+        resources,
+        of_flow,
+        dllps_settled,
+        queues,
+        shares,
+        settled,
+        filled: of_all,
+        divided,
+        charged,
+        on_buses,
+    }
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.
@@ -369,12 +390,17 @@ fn of_filling(outcome: &Outcome) -> Vec<Note> {
             "shares did not converge with the DLLPs that they cause; they are scaled down to what every link carries";
         note("not-settled", text)
     });
+    let still_more = (!outcome.dllps_settled).then(|| {
+        let text = "Acks and UpdateFCs became more each time that they were counted at the shares that they leave: \
+                    shares have those of the last count, and may be too high";
+        note("dllps-not-settled", text)
+    });
     let left_out = outcome.filled.left_out.then(|| {
         let text = "more flows than are counted go through a buffer whose other packets wait for a full link: shares \
                     leave out that they take turns with those, and may be too low or too high";
         note("turns-left-out", text)
     });
-    unsettled.into_iter().chain(left_out).collect()
+    unsettled.into_iter().chain(still_more).chain(left_out).collect()
 }
 
 fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {

@@ -39,7 +39,8 @@ impl Cut {
         let few = all.min(WAYS);
         let way = |i: u64| {
             // In the middle of its part of all.
-            let (mut at, mut left) = (flow.start.0 % step + (2 * i + 1) * all / (2 * few) * step, size);
+            let place = u128::from(2 * i + 1) * u128::from(all) / u128::from(2 * few);
+            let (mut at, mut left) = (flow.start.0 % step + place as u64 * step, size);
             let mut on = vec![0.0; disks.min(size.div_ceil(strip) + 1) as usize];
             while left > 0 {
                 let bytes = left.min(strip - at % strip);

@@ -77,8 +77,8 @@ pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, range: (f64, f6
 }
 
 /// Seconds from a random command for several disks to the last byte of the last of them, in the mean over the ways in
-/// which it may be cut: for each the bytes of every disk. So often (`alike`) their heads stand alike, after what they did
-/// together before; otherwise each stands where another command has left it. Each has an angle of its own.
+/// which it may be cut: for each the bytes of every disk. So often (`alike`) their heads stand alike, after what they
+/// did together before; otherwise each stands where another command has left it. Each has an angle of its own.
 pub(in crate::estimate) fn last_of(
     k: &Disk,
     corner: Corner,

@@ -4,6 +4,7 @@
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::row;
+use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::{Kind, kinds, nvme, programs};
 use crate::estimate::{Outcome, ranged};
@@ -342,14 +343,22 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
             note(
                 "late-for-a-turn",
                 format!(
-                    "{why}, and {outstanding} outstanding do not cover the time from one that is done to the next: \
-                     those that come too late wait for their place on the disk to come round, {mean}"
+                    "{why}, and those that a disk has at once do not cover the time from one that is done to the \
+                     next: who comes too late waits for its place to come round, {mean}"
                 ),
             );
         }
         let gaps = |k: Kind| {
             let leaves_out = k.read && k.random == 0.0 && k.left_out() > 0.0;
-            leaves_out && Row::of(storage, Corner::Typical, flow, k).is_none()
+            // Of two pieces that touch each other on a disk the second is read ahead, and so is all behind it.
+            let touch = match flow.volume {
+                Volume::Array(a) => {
+                    let cut = Cut::of(storage, &storage.arrays[a as usize], flow, k);
+                    cut.pieces > cut.disks
+                }
+                Volume::Target(_) | Volume::Station(_) => false,
+            };
+            leaves_out && !touch && Row::of(storage, Corner::Typical, flow, k).is_none()
         };
         let disks = behind.iter().any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(_)));
         if disks && kinds(&flow.lines).into_iter().any(gaps) {

@@ -1,17 +1,18 @@
 //! A row of writes to disks without a write cache, or of reads that leave something out, followed one by one.
 //!
 //! A command that is at its disk before the media are through with the one before, and with what is left out, goes on
-//! without a wait; one
-//! that comes later has to wait until its place has come round. Whether it is in time depends on the others that are
-//! outstanding, on how long a new one takes to come, and on whose turn the disks of an array are: a whole turn hangs on
-//! a microsecond, so no mean says it. The moments themselves do: they follow from one another, and repeat.
+//! without a wait; one that comes later has to wait until its place has come round. Whether it is in time depends on
+//! the others that are outstanding, on how long a new one takes to come, and on whose turn the disks of an array are: a
+//! whole turn hangs on a microsecond, so no mean says it. The moments themselves do: they follow from one another, and
+//! repeat.
 //!
-//! Not in it: other flows at the same disks, and parities, whose disks read before they write.
+//! Not in it: other flows at the same disks, adapter or processor; disks that differ; a SCSI bus, which commands and
+//! data of all share; and parities, whose disks read before they write.
 
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{media_rate, range, seek_times, turn};
 use crate::estimate::storage::{Kind, SECTOR};
-use crate::plan::storage::{Array, Device, IoFlow, Storage, Volume, seek, spindle_phase};
+use crate::plan::storage::{Array, Device, IoFlow, Medium, Storage, Target, Volume, seek, spindle_phase};
 use crate::scenario::keys::Disk;
 use crate::scenario::quantity::Corner;
 use std::cmp::Reverse;
@@ -26,7 +27,7 @@ const ROUNDS: u64 = 256;
 /// To which part of it the way of a command is exact: packets of several that are on their way wait for one another.
 const EXACT: f64 = 0.05;
 
-/// Commands outstanding of a row that is followed.
+/// Commands outstanding of a row that is followed; of more a note says that they are not.
 const MOST: f64 = 16_384.0;
 
 /// The I/Os of a flow that is by itself on its disks.
@@ -42,7 +43,7 @@ pub(super) struct Row<'a> {
     kind: Kind,
 }
 
-/// A disk: what its spindle is ahead of time, the byte behind the last one written, when the media are through, and when
+/// A disk: what its spindle is ahead of time, the byte behind the last one moved, when the media are through, and when
 /// they were with those that it was given last.
 struct Spindle {
     ahead: f64,
@@ -69,12 +70,27 @@ impl<'a> Row<'a> {
         if !array.is_none_or(through) {
             return None;
         }
-        let mine = storage.targets_of(flow.volume);
-        let there = |f: &&IoFlow| storage.targets_of(f.volume).iter().any(|t| mine.contains(t));
-        let Device::Disk(disk) = &storage.targets[*mine.first()? as usize].device else { return None };
-        // Nothing is read ahead for who leaves something out from the first on.
-        let waits = if kind.read { kind.left_out() > 0.0 } else { !disk.write_cache.typical };
-        if !waits || storage.flows.iter().filter(there).count() > 1 {
+        // Whole sectors, as both methods count them.
+        let (size, step) = ((kind.bytes.round() as u64).max(1), kind.step.max(1));
+        if !line.align.0.is_multiple_of(SECTOR) {
+            return None;
+        }
+        let places = flow.range.0.saturating_sub(size) / step;
+        let beside = |f: &IoFlow| f.adapter == flow.adapter || f.core == flow.core;
+        if storage.flows.iter().any(|f| !std::ptr::eq(f, flow) && beside(f)) {
+            return None;
+        }
+        let mut targets = storage.targets_of(flow.volume).into_iter().map(|t| &storage.targets[t as usize]);
+        let first = targets.next()?;
+        let Device::Disk(disk) = &first.device else { return None };
+        let alike = |t: &Target| matches!(&t.device, Device::Disk(other) if same(other, disk));
+        let serial = |t: &Target| matches!(storage.transports[t.transport as usize].medium, Medium::Serial { .. });
+        if !serial(first) || !targets.all(|t| alike(t) && serial(t)) {
+            return None;
+        }
+        // Nothing is read ahead for who leaves something out from the first on; the sector just read is at hand.
+        let waits = if kind.read { kind.left_out() > 0.0 && places > 0 } else { !disk.write_cache.typical };
+        if !waits {
             return None;
         }
         let keys = own.host_adapter()?;
@@ -85,7 +101,7 @@ impl<'a> Row<'a> {
             cache / (kind.bytes.round() as u64).max(1)
         });
         let outstanding = all.min(room).max(1);
-        // No more than are followed in good time: so many in a row leave no disk waiting.
+        // No more than are followed in good time.
         let pieces = array.map_or(1.0, |a| Cut::of(storage, a, flow, kind).pieces);
         if outstanding as f64 * pieces > MOST {
             return None;
@@ -197,6 +213,16 @@ impl<'a> Row<'a> {
         let disks = self.array.map_or(1.0, |a| Cut::of(storage, a, self.flow, self.kind).disks);
         self.kind.bytes / disks / media_rate(self.disk, self.corner, range(storage, self.flow).0)
     }
+}
+
+/// Whether two disks move alike.
+fn same(a: &Disk, b: &Disk) -> bool {
+    let times = |k: &Disk| [&k.track_seek, &k.average_seek, &k.full_seek, &k.command_time].map(|q| q.typical);
+    let of = |k: &Disk| (k.capacity.typical, k.rpm.typical, k.zones.typical, k.cache.typical, k.write_cache.typical);
+    times(a) == times(b)
+        && of(a) == of(b)
+        && a.outer_rate.typical == b.outer_rate.typical
+        && a.inner_rate.typical == b.inner_rate.typical
 }
 
 /// The commands of a write, cut at the strips: disk, place there, bytes; of mirrors both.

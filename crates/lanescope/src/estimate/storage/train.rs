@@ -59,8 +59,8 @@ pub(super) struct Sent {
 /// A message that may be sent from a moment on.
 pub(super) struct Ready<'a> {
     pub(super) at: f64,
-    /// When its work request is asked for, if it is read from memory, and how long that keeps others behind it: it comes
-    /// behind what was asked for before it.
+    /// When its work request is asked for, if it is read from memory, and how long that keeps others behind it: it
+    /// comes behind what was asked for before it.
     pub(super) descriptor: Option<(f64, f64)>,
     pub(super) sent: &'a Sent,
 }

@@ -169,8 +169,8 @@ impl One<'_> {
         }
     }
 
-    /// Seconds from one of a row of I/Os to the next, where one may come too late for its place, expected and at most; each
-    /// comes at least so long behind the one before.
+    /// Seconds from one of a row of I/Os to the next, where one may come too late for its place, expected and at most;
+    /// each comes at least so long behind the one before.
     pub(in crate::estimate) fn in_a_row(&self, k: Kind, apart: f64) -> Option<[f64; 2]> {
         let storage = self.storage();
         let row = Row::of(storage, self.corner, self.flow, k)?;

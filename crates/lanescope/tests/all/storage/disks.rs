@@ -100,6 +100,7 @@ fn rows(c: &mut Choices) -> String {
     };
     let left_out = [0, 0, 1, 100, 5000][c.below(5)] * 512;
     let align = (size + left_out).next_multiple_of(512);
+    let wire = c.of(&["sas = \"6G\"", "sas = \"12G\"", "fc = \"8GFC\""]);
     // Nothing is read ahead for who leaves something out from the first on.
     let read = if level.is_empty() && left_out > 0 { c.below(2) * 100 } else { 0 };
     format!(
@@ -107,7 +108,7 @@ fn rows(c: &mut Choices) -> String {
          write_policy = \"write-through\"\ncommand_time = \"{} us\"\nqueue_depth = {}\n\
          [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen2 x8\"\n\
          [parts.d]\nis = \"disk\"\ncount = {n}\nrpm = {}\nzones = 1\ncommand_time = \"{} us\"\n\
-         [links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"6G\"\n\
+         [links.wire]\nbetween = [\"hba\", \"d.*\"]\n{wire}\n\
          {array}[flows.f]\nfrom = \"host\"\nto = \"{to}\"\ndo = \"io\"\noutstanding = {}\n\
          submit_time = \"{} us\"\ncomplete_time = \"{} us\"\n\
          access = {{ size = \"{size} B\", align = \"{align} B\", read = \"{read} %\", random = \"0 %\" }}\n",
