@@ -113,13 +113,12 @@ impl One<'_> {
         let status = self.dma(own, false, keys.status_bytes.at(c).0).1;
         let before = self.dma(own, true, keys.command_bytes.at(c).0).1 + keys.command_time.at(c).seconds();
         let around = host + before + status;
-        let time = around
+        around
             + match self.flow.volume {
                 Volume::Target(t) => self.target(own, t, k, k.bytes, Other::Host),
                 Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
                 Volume::Station(_) => 0.0,
-            };
-        time
+            }
     }
 
     /// The time of a command by itself, seconds: of a row of writes to disks, of one at a time.
