@@ -211,11 +211,13 @@ pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFl
     let service = heads(d, corner, Ends::Usual, at, Kind { bytes, ..k });
     let varied = variation(d, corner, at, bytes, service);
     // What comes to a disk of many comes by chance; of two mirrors, every second of that (Kingman: Proc. Camb. Phil.
-    // Soc. 57, 1961); and to the one pair there is, nothing comes by chance. Two commands among n disks, each of a
-    // constant time, begin together or one behind the other: who comes then finds 1 / (2 - 1/n) of a service left, as
-    // may be worked out by hand.
+    // Soc. 57, 1961); and to the one pair there is, nothing comes by chance. Where each goes to all pairs, one of the
+    // others is at the other mirrors, but for pieces that differ, which may turn that round: half of it is taken. Two
+    // commands among n disks, each of a constant time, begin together or one behind the other: who comes then finds
+    // 1 / (2 - 1/n) of a service left, as may be worked out by hand.
+    let others = f64::from(n.max(2) - 1);
     let chance = match mirrored {
-        true if disks > 2.0 => 0.5,
+        true if disks > 2.0 => 0.5 - 0.25 * (cut.disks - 1.0) / (disks / 2.0 - 1.0) / others,
         true => 0.0,
         false => 1.0,
     };
