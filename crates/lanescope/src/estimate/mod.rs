@@ -509,8 +509,8 @@ fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
 
 /// The same, or where it stands behind others, what those wait for.
 fn bottleneck(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
-    match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
-        Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
+    match binds(plan, outcome, flow).map(|r| r.key) {
+        Some(Key::Storage(part)) => storage::binding(plan, outcome, part, 0.0).element,
         Some(Key::Cluster(named)) => infiniband::words(plan, named).0,
         Some(key) => pcie::report::name(plan, key),
         None => match row::flow(plan, flow) {
@@ -523,6 +523,16 @@ fn bottleneck(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     }
 }
 
+/// The resource that binds a flow: of I/Os that wait for one another, what they wait for if it has no time left.
+fn binds<'o>(plan: &Plan, outcome: &'o Outcome, flow: usize) -> Option<&'o Resource<Key>> {
+    let by = &outcome.resources[outcome.shares[flow].by?];
+    let full = match by.key {
+        Key::Storage(Part::Outstanding(i)) => storage::full(plan, outcome, i as usize),
+        _ => None,
+    };
+    full.or(Some(by))
+}
+
 /// What binds a flow, with the evidence.
 fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     if let Some(q) = outcome.shares[flow].behind {
@@ -531,11 +541,11 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
         let evidence = format!("{full} that wait for {}", bottleneck(plan, outcome, flow));
         return Binding { element: element(plan, outcome, flow), resource: pcie::queues::words(line).into(), evidence };
     }
-    let resource = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
+    let resource = binds(plan, outcome, flow);
     let capacity = resource.map_or(0.0, |r| r.capacity);
     let (what, evidence) = match resource.map(|r| r.key) {
         None => ("its own load".to_owned(), "the load is carried in full".to_owned()),
-        Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
+        Some(Key::Storage(part)) => return storage::binding(plan, outcome, part, capacity),
         Some(Key::Cluster(named)) => return infiniband::shared(plan, named),
         Some(key) => pcie::report::words(plan, key, capacity, flow),
     };

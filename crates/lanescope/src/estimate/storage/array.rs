@@ -7,12 +7,13 @@
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{heads, range, variation};
 use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::flash;
 use crate::estimate::storage::nvme;
 use crate::estimate::storage::queueing::{Station, queue};
 use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::{Kind, Part, SECTOR, command, queue_pairs};
 use crate::plan::Dma;
-use crate::plan::storage::{Array, Device, IoFlow, Storage, Volume};
+use crate::plan::storage::{Array, Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::scenario::keys::{Level, Line, WHOLE};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
@@ -187,10 +188,16 @@ pub(in crate::estimate) fn demand(
     }
 }
 
-/// Time of a random read of disks, or of a write through to them, with those that wait beside it for the heads. Not of
-/// a write of RAID 5, whose heads wait for one another ([`demand`]).
-pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFlow, (k, alone): (Kind, f64)) -> f64 {
-    let n = flow.outstanding.at(corner).get();
+/// Time of one of `n` reads of disks or solid-state drives, or of writes through to them, with those that wait beside
+/// it for heads, channels, dies or stripes; a read of a drive waits for programs, so long a page. Not of a write of
+/// RAID 5, whose heads wait for one another ([`demand`]).
+pub(in crate::estimate) fn queued(
+    storage: &Storage,
+    corner: Corner,
+    flow: &IoFlow,
+    (k, alone, held): (Kind, f64, f64),
+    n: u32,
+) -> f64 {
     let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
     let (disk, disks, cut, mirrored) = match flow.volume {
         Volume::Target(t) => (t, 1.0, Cut { pieces: 1.0, disks: 1.0, stripes: 1.0 }, false),
@@ -203,7 +210,20 @@ pub(in crate::estimate) fn queued(storage: &Storage, corner: Corner, flow: &IoFl
         }
         Volume::Station(_) => return alone,
     };
-    let Device::Disk(d) = &storage.targets[disk as usize].device else { return alone };
+    let Target { device, transport, .. } = &storage.targets[disk as usize];
+    let d = match (device, &storage.transports[*transport as usize].medium) {
+        (Device::Disk(d), _) => d,
+        (Device::Ssd(d), Medium::Serial { keys, .. }) => {
+            let link = keys.at(corner);
+            let wire = link.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / link.rate.bytes();
+            let stations = [Station::of_drives(disks, mirrored, cut.pieces, wire)];
+            let at = |n: u32, disks: f64| flash::among(d, corner, k, (n, alone, held), &stations, disks);
+            // Where all places are taken each drive has as many.
+            let full = !k.read && n < flow.outstanding.at(corner).get();
+            return if full { at((f64::from(n) / disks).round().max(1.0) as u32, 1.0) } else { at(n, disks) };
+        }
+        _ => return alone,
+    };
     if k.random == 0.0 || k.trim || !k.read && d.write_cache.typical {
         return alone;
     }

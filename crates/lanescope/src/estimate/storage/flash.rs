@@ -4,7 +4,8 @@
 //! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every
 //! program were full. The time of a command alone is the least: pages on different channels. With others outstanding,
 //! reads wait at channels and link as a mean-value analysis has it ([`queueing`](super::queueing)), all of one kind and
-//! pages anywhere; writes share programs by halves: while one half of those outstanding is programmed, the other waits.
+//! pages anywhere; writes share programs by halves: while one half of those outstanding is programmed, the other waits;
+//! of an array, whose drives are drawn, they are followed one by one.
 //! What garbage collection moves, erases, and programs that hold their dies are in the usual demands and in no bound;
 //! how long reads wait for those is in [`programs`](super::programs). Not in it: mixes of kinds.
 
@@ -14,8 +15,10 @@ use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd};
 use crate::scenario::quantity::{Corner, Quantity};
-use crate::tools::gcd;
+use crate::tools::{gcd, mixed};
 use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
 const PLACES: u64 = 64;
@@ -204,6 +207,89 @@ pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, (opens, wire): (f64, f6
     if least { each.fold(f64::INFINITY, f64::min) } else { each.by_ref().sum::<f64>() / n as f64 }
 }
 
+/// Writes outstanding to drives of an array that are followed one by one, and drives.
+const FOLLOWED: u32 = 256;
+const MOST: u32 = 64;
+
+/// How often each of those outstanding is followed at least, and how many of all; a half of it until what is at the
+/// beginning is over.
+const TIMES: u32 = 16;
+const DRAWN: u32 = 4000;
+
+/// Stripes of drives: how many of each, pages that a program holds, and how long it takes, and each of its pages.
+struct Stripes {
+    drives: u32,
+    stripes: u32,
+    most: u32,
+    program: f64,
+    page: f64,
+}
+
+/// A stripe: what waits for it, and what is programmed.
+#[derive(Clone, Default)]
+struct Stripe {
+    waiting: VecDeque<u32>,
+    inside: Vec<u32>,
+}
+
+impl Stripe {
+    /// When what it takes is programmed, if it is free and something waits.
+    fn begin(&mut self, of: &Stripes, now: f64) -> Option<f64> {
+        if !self.inside.is_empty() || self.waiting.is_empty() {
+            return None;
+        }
+        let n = self.waiting.len().min(of.most.max(1) as usize);
+        self.inside.extend(self.waiting.drain(..n));
+        Some(now + of.program + n as f64 * of.page)
+    }
+}
+
+impl Stripes {
+    /// Seconds of one of `n` writes of a page: to any drive, there to the next stripe, which takes what waits for it
+    /// when it is free. A write comes again so long after it is done, and so long behind the one before that was done with
+    /// it (`rest`, `apart`).
+    fn in_turn(&self, n: u32, (rest, apart): (f64, f64)) -> f64 {
+        let each = self.stripes.max(1) as usize;
+        let mut all = vec![Stripe::default(); each * self.drives.max(1) as usize];
+        let mut turns = vec![0; self.drives.max(1) as usize];
+        // When a write comes, or which stripe is done; moments are not negative, so their bits are in their order. Of
+        // what is at one moment, first what was known first.
+        let mut due: BinaryHeap<Reverse<(u64, u32, bool, u32)>> =
+            (0..n).map(|i| Reverse(((f64::from(i) * apart).to_bits(), i, false, i))).collect();
+        let (mut order, mut done, mut half) = (n, 0, None);
+        let enough = (n * TIMES).max(DRAWN);
+        while let Some(Reverse((bits, _, programmed, i))) = due.pop() {
+            let now = f64::from_bits(bits);
+            let mut later = |at: f64, programmed: bool, i: u32| {
+                order += 1;
+                due.push(Reverse((at.to_bits(), order, programmed, i)));
+            };
+            if !programmed {
+                let drive = (mixed(u64::from(done) << 32 | u64::from(i)) % turns.len() as u64) as usize;
+                let stripe = drive * each + turns[drive];
+                turns[drive] = (turns[drive] + 1) % each;
+                all[stripe].waiting.push_back(i);
+                all[stripe].begin(self, now).into_iter().for_each(|at| later(at, true, stripe as u32));
+                continue;
+            }
+            let through = std::mem::take(&mut all[i as usize].inside);
+            all[i as usize].begin(self, now).into_iter().for_each(|at| later(at, true, i));
+            for (write, behind) in through.into_iter().zip(0..) {
+                done += 1;
+                later(now + rest + f64::from(behind) * apart, false, write);
+            }
+            match half {
+                None if done >= enough / 2 => half = Some((done, now)),
+                Some((before, then)) if done >= enough => {
+                    return f64::from(n) * (now - then) / f64::from((done - before).max(1));
+                }
+                _ => {}
+            }
+        }
+        0.0
+    }
+}
+
 /// Seconds of one of `n` commands that are outstanding, when it would take so long by itself: at one drive, or anywhere
 /// on several that share them.
 pub(in crate::estimate) fn among(
@@ -222,18 +308,24 @@ pub(in crate::estimate) fn among(
         if k.write_cache.typical {
             return alone;
         }
-        let stripes = drives * f64::from(k.stripes.at(corner).get());
-        let most = f64::from(k.stripe_pages.at(corner).get());
-        let each = n as f64 * count / stripes;
+        let (stripes, most) = (k.stripes.at(corner).get(), k.stripe_pages.at(corner).get());
+        let each = n as f64 * count / (drives * f64::from(stripes));
         if each <= 1.0 {
             return alone;
         }
+        let (one, program) =
+            (kind.bytes / count / k.stripe_rate.at(corner).bytes(), k.program_time.at(corner).seconds());
+        // Which drive of an array a write goes to is by chance.
+        let drawn = drives > 1.0 && drives <= f64::from(MOST) && count == 1.0 && kind.random > 0.0;
+        if drawn && n <= FOLLOWED {
+            let rest = (alone - program - one).max(0.0);
+            let all = Stripes { drives: drives.round() as u32, stripes, most, program, page: one };
+            return alone.max(all.in_turn(n, (rest, k.command_time.at(corner).seconds())));
+        }
         // Half of those that wait, as far as a program holds them: then every program is full, and what waits longer
         // waits for the next.
-        let together = (each / 2.0).clamp(1.0, most.max(1.0));
-        let one = kind.bytes / count / k.stripe_rate.at(corner).bytes();
-        let time = k.program_time.at(corner).seconds() + together * one;
-        return alone.max(each / together * time);
+        let together = (each / 2.0).clamp(1.0, f64::from(most).max(1.0));
+        return alone.max(each / together * (program + together * one));
     }
     // Pages that a command touches on average, and how much longer the last of several waits than one.
     let step = gcd(kind.step.max(1), k.page.typical.0.max(1)) as f64;

@@ -17,6 +17,7 @@ pub(in crate::estimate) mod fabrics;
 mod flash;
 mod host_array;
 mod nvme;
+mod places;
 pub(in crate::estimate) mod programs;
 mod queueing;
 mod report;
@@ -41,8 +42,9 @@ use disk::{heads, range};
 use ends::Ends;
 use host_array::Shape;
 use nvme::{Drive, drives};
+use places::Places;
 use queueing::Station;
-pub(in crate::estimate) use report::{binding, flows, links, notes, words};
+pub(in crate::estimate) use report::{binding, flows, full, links, notes};
 use std::collections::BTreeMap;
 use unloaded::One;
 
@@ -70,9 +72,19 @@ pub(in crate::estimate) struct Charged {
     pub(in crate::estimate) around: BTreeMap<usize, f64>,
     /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
     time: f64,
+    /// How long one of those outstanding takes with those beside it, and what is between two of them, which is in it.
+    among: f64,
+    between: f64,
     /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
     /// each: as the share has it, and what it may come to.
     late: [f64; 2],
+}
+
+impl Charged {
+    /// Whether those outstanding wait for one another, or for what a disk does between them.
+    fn waits(&self) -> bool {
+        self.among - self.between > self.time * (1.0 + report::WAITS)
+    }
 }
 
 /// Seconds that a bus is held for one command with so many bytes at one target.
@@ -354,9 +366,24 @@ pub(in crate::estimate) fn charge(
         let (fast, slow) = (one(Ends::Least), one(Ends::Usual));
         let all = kinds(&f.lines);
         let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
-        let (shortest, time) = (mean(&|k| fast.time(k)), mean(&|k| slow.time(k)));
+        let shortest = mean(&|k| fast.time(k));
         let held = held.get(i).copied().unwrap_or(0.0);
-        let queued = mean(&|k| queued(plan, corner, f, k, &slow, held));
+        let places = Places::of(storage, corner, f);
+        let n = f.outstanding.at(corner).get();
+        let heads = places.as_ref().is_some_and(|p| p.heads(storage));
+        // Of each kind: by itself, among all, and what it waits for those that have places at its disks.
+        let (mut time, mut among, mut waits) = (0.0, 0.0, Vec::with_capacity(all.len()));
+        for k in &all {
+            let alone = slow.time(*k);
+            let with = |most: u32| queued(&slow, most, (*k, alone, held));
+            let of_all = with(n);
+            let there = places.as_ref().map_or(alone, |p| if p.ios < n { with(p.ios) } else { of_all });
+            let wait = if heads { 0.0 } else { (there - alone).max(0.0) };
+            waits.push(wait);
+            let for_place = places.as_ref().map_or(0.0, |p| p.wait(&slow, (n, *k), p.held(&slow, *k, wait)));
+            let of_all = if for_place > 0.0 { there + for_place } else { of_all };
+            (time, among) = (time + k.count * alone, among + k.count * of_all);
+        }
         // What a write has to itself of anything but its disk, or its place among those outstanding.
         let busiest = |which: &dyn Fn(&Part) -> bool| {
             let parts = usual.parts.iter().filter(|(part, _)| which(part));
@@ -364,7 +391,7 @@ pub(in crate::estimate) fn charge(
         };
         let apart = busiest(&|part| !matches!(part, Part::Target(_) | Part::Worker(_)));
         let row = all.first().and_then(|k| slow.in_a_row(*k, apart));
-        let queued = row.map_or(queued, |[each, _]| queued.max(each * f64::from(f.outstanding.at(corner).get())));
+        let among = row.map_or(among, |[each, _]| among.max(each * f64::from(f.outstanding.at(corner).get())));
         let late = row.map_or([0.0; 2], |each| each.map(|each| (each - busiest(&|_| true)).max(0.0)));
         let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
@@ -378,7 +405,7 @@ pub(in crate::estimate) fn charge(
                 (*part, *capacity, least, (weight - least).max(0.0))
             })
             .collect();
-        let (held, more) = (per_byte(shortest), per_byte(queued) - per_byte(shortest));
+        let (held, more) = (per_byte(shortest), per_byte(among) - per_byte(shortest));
         parts.push((Part::Outstanding(i as u32), outstanding, held, more.max(0.0)));
         for drive in drives(storage, f) {
             let parts = &mut parts;
@@ -399,13 +426,16 @@ pub(in crate::estimate) fn charge(
             let (least, usual) = (time(&fast), time(&slow));
             parts.push((Part::RemoteEntries(i as u32), room, least, (usual - least).max(0.0)));
         }
-        if let (Volume::Target(t), Some((own, keys))) =
-            (f.volume, storage.adapter(f).and_then(|a| Some((a, a.host_adapter()?))))
-        {
-            let at = |one: &One| mean(&|k| one.at_target(own, t, k)) / mix.bytes;
-            let (least, usual) = (at(&fast), at(&slow));
-            let depth = f64::from(keys.queue_depth.at(corner).get());
-            parts.push((Part::Queue(t), depth, least, (usual - least).max(0.0)));
+        if let Some(places) = &places {
+            let disks = places.disks.len() as f64;
+            let held = |one: &One, part: f64| {
+                let of = |(k, waits): (&Kind, &f64)| k.count * places.held(one, *k, part * waits);
+                all.iter().zip(&waits).map(of).sum::<f64>() / mix.bytes / disks
+            };
+            let (least, usual) = (held(&fast, 0.0), held(&slow, 1.0));
+            let depth = f64::from(places.depth);
+            let parts_of = |t: &u32| (Part::Queue(*t), depth, least.min(usual), (usual - least).max(0.0));
+            parts.extend(places.disks.iter().filter(|_| usual > 0.0).map(parts_of));
         }
         if mix.delay > 0.0 {
             parts.push((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes, 0.0));
@@ -421,7 +451,8 @@ pub(in crate::estimate) fn charge(
             let used = Use { flow: first + i, weight, packets, first: more, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
-        charged.push(Charged { read: usual.read, write: usual.write, around: usual.around.clone(), time, late });
+        let (around, among) = (usual.around.clone(), among + between);
+        charged.push(Charged { read: usual.read, write: usual.write, around, time, among, between, late });
     }
     resources.extend(own.into_values());
     charged
@@ -496,27 +527,28 @@ fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
     steps.sum::<f64>() / a.disks.len() as f64
 }
 
-/// Time of a command with those that wait beside it in a solid-state drive, seconds; a read waits there for programs,
-/// so long a page.
-fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held: f64) -> f64 {
-    let (storage, alone) = (&*plan.storage, slow.time(k));
+/// Time of one of at most so many I/Os, which takes so long alone, with those that wait beside it at a disk or in a
+/// solid-state drive, seconds; a read waits there for programs, so long a page.
+fn queued(slow: &One, most: u32, (k, alone, held): (Kind, f64, f64)) -> f64 {
+    let One { plan, corner, flow, .. } = *slow;
+    let storage = &*plan.storage;
     if let Some(drive) = drives(storage, flow).first() {
         return queued_at_drives(storage, corner, flow, (k, alone, held), slow, drive);
     }
     if let Volume::Array(a) = flow.volume
         && let Some(drive) = nvme::behind(storage, &storage.arrays[a as usize]).first()
     {
-        return queued_behind(storage, corner, (flow, a), (k, alone, held), slow, drive);
+        return queued_behind(slow, (a, most), (k, alone, held), drive);
     }
-    let Volume::Target(t) = flow.volume else { return array::queued(storage, corner, flow, (k, alone)) };
+    let n = flow.outstanding.at(corner).get().min(most);
+    let Volume::Target(t) = flow.volume else { return array::queued(storage, corner, flow, (k, alone, held), n) };
     let Target { device, transport, .. } = &storage.targets[t as usize];
-    let Device::Ssd(d) = device else { return array::queued(storage, corner, flow, (k, alone)) };
-    let own = flow.outstanding.at(corner).get();
+    let Device::Ssd(d) = device else { return array::queued(storage, corner, flow, (k, alone, held), n) };
     match &storage.transports[*transport as usize].medium {
         Medium::Serial { keys, .. } => {
             let wire = keys.at(corner).read(k.bytes.round() as u64).to_initiator as f64 / keys.at(corner).rate.bytes();
             let link = Station::one(wire);
-            flash::among(d, corner, k, (own, alone, held), &[link], 1.0)
+            flash::among(d, corner, k, (n, alone, held), &[link], 1.0)
         }
         Medium::Inside | Medium::Scsi { .. } => alone,
     }
@@ -524,19 +556,14 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held:
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
 /// takes wait for room there, which the drives decide.
-fn queued_behind(
-    storage: &Storage,
-    corner: Corner,
-    (flow, array): (&IoFlow, u32),
-    (k, alone, held): (Kind, f64, f64),
-    slow: &One,
-    drive: &Drive,
-) -> f64 {
+fn queued_behind(slow: &One, (array, most): (u32, u32), (k, alone, held): (Kind, f64, f64), drive: &Drive) -> f64 {
+    let One { plan, corner, flow, .. } = *slow;
+    let storage = &*plan.storage;
     let a = &storage.arrays[array as usize];
     let own = storage.adapter(flow).and_then(|own| own.host_adapter());
     let Some(keys) = own.filter(|_| k.read) else { return alone };
     let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
-    let drives = a.disks.len() as f64;
+    let (n, drives) = (n.min(most), a.disks.len() as f64);
     let count = Cut::of(storage, a, flow, k).pieces;
     let piece = k.bytes / count;
     let commands = count * nvme::commands(drive.controller, corner, Kind { bytes: piece, ..k });

@@ -3,6 +3,7 @@
 
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Key, Part};
+use crate::estimate::core::fill::Resource;
 use crate::estimate::core::row;
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::rotation::Row;
@@ -16,7 +17,7 @@ use crate::scenario::quantity::Corner;
 use crate::units::{Bytes, human_time};
 
 /// What a part is called, and what of it is used.
-pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
+fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
     let s = &*plan.storage;
     let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
     let target = |t: u32| format!("parts.{}", s.targets[t as usize].name);
@@ -383,7 +384,75 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
 }
 
 /// What binds a flow of I/Os.
-pub(in crate::estimate) fn binding(plan: &Plan, part: Part, capacity: f64) -> Binding {
+pub(in crate::estimate) fn binding(plan: &Plan, outcome: &Outcome, part: Part, capacity: f64) -> Binding {
     let (element, resource, evidence) = words(plan, part, capacity);
-    Binding { element, resource, evidence }
+    let binding = Binding { element, resource, evidence };
+    match part {
+        Part::Outstanding(i) => outstanding(plan, outcome, i as usize, binding),
+        _ => binding,
+    }
 }
+
+/// What makes the time of those outstanding, where it is more than that of one alone: they wait for one another, or for
+/// their place on a disk to come round again. What of this is most of the time is what binds.
+fn outstanding(plan: &Plan, outcome: &Outcome, flow: usize, binding: Binding) -> Binding {
+    let io = &plan.storage.flows[flow];
+    let charged = &outcome.charged[flow];
+    let what = format!("{} outstanding / {} each", io.outstanding.typical, human_time(charged.among));
+    match late(plan, outcome, flow) {
+        Some(part) => {
+            let of_one = charged.late[0] / part;
+            let evidence = format!(
+                "{what}: in the mean {} of every {} pass until its place has come round",
+                human_time(charged.late[0]),
+                human_time(of_one)
+            );
+            let disk = plan.storage.targets_of(io.volume).first().map(|t| &plan.storage.targets[*t as usize].name);
+            match disk.filter(|_| part > 0.5) {
+                Some(disk) => Binding { element: format!("parts.{disk}"), resource: "rotation".into(), evidence },
+                None => Binding { evidence, ..binding },
+            }
+        }
+        None if charged.waits() => {
+            let alone = human_time(charged.time);
+            Binding { evidence: format!("{what}, with the wait for one another: one alone takes {alone}"), ..binding }
+        }
+        None => binding,
+    }
+}
+
+/// Which part of the time from one I/O to the next is for a disk's turn that it comes too late for, if it is worth a
+/// word.
+fn late(plan: &Plan, outcome: &Outcome, flow: usize) -> Option<f64> {
+    let rate = outcome.shares[row::ios(plan).start + flow].rate;
+    let part = outcome.charged[flow].late[0] * rate / plan.storage.flows[flow].mix().bytes;
+    (part > WAITS).then_some(part)
+}
+
+/// What those outstanding of a flow wait for that has no time left: more of them would get no more.
+pub(in crate::estimate) fn full<'o>(plan: &Plan, outcome: &'o Outcome, flow: usize) -> Option<&'o Resource<Key>> {
+    if !outcome.charged[flow].waits() || late(plan, outcome, flow).is_some() {
+        return None;
+    }
+    // Where the mean-value analysis has them wait.
+    let nvme = !nvme::drives(&plan.storage, &plan.storage.flows[flow]).is_empty();
+    let waited_for = |key: Key| match key {
+        Key::Storage(Part::Target(t)) => matches!(plan.storage.targets[t as usize].device, Device::Disk(_)),
+        Key::Storage(Part::Channels(_) | Part::Dies(_) | Part::Stripes(_) | Part::Transport(..)) => true,
+        Key::Storage(Part::Controller(_) | Part::QueuePair(..) | Part::Worker(_)) | Key::Wire(_) => nvme,
+        _ => false,
+    };
+    let taken =
+        |r: &Resource<Key>| r.uses.iter().map(|u| outcome.shares[u.flow].rate * u.whole()).sum::<f64>() / r.capacity;
+    let members = [row::ios(plan).start + flow];
+    let used = outcome.used_by(&members).filter(|r| waited_for(r.key));
+    let (most, part) = used.map(|r| (r, taken(r))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (part > FULL).then_some(most)
+}
+
+/// From which part of its time on what an I/O waits for is said.
+pub(super) const WAITS: f64 = 0.02;
+
+/// Which part of its time somebody must be taken for that others which wait there are bound by it, and not by how few
+/// they are: a twentieth is all that more of them would gain.
+const FULL: f64 = 0.95;

@@ -156,6 +156,11 @@ impl One<'_> {
         self.target(own, target, k, k.bytes, Other::Host)
     }
 
+    /// The same of so many bytes of an array's command.
+    pub(in crate::estimate) fn piece_at_target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64) -> f64 {
+        self.target(own, target, k, bytes, Other::Cache)
+    }
+
     /// A writer that waits for each of its writes finds its place gone by: the disk has to come round.
     fn come_round(&self, target: u32, bytes: f64, time: f64) -> f64 {
         match &self.storage().targets[target as usize].device {

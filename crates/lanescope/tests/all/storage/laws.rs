@@ -446,7 +446,7 @@ fn better_is_never_less() {
         "parts.d.command_time=0 s",
         "parts.d.cache=16 MiB",
         "parts.d.track_seek=0 s",
-        "parts.d.rpm=100000000",
+        "parts.d.rpm=16000000",
         "parts.d.outer_rate=100 GB/s",
         "links.wire.sas=22.5G",
         "links.wire.fc=32GFC",
