@@ -246,8 +246,8 @@ impl Stripe {
 
 impl Stripes {
     /// Seconds of one of `n` writes of a page: to any drive, there to the next stripe, which takes what waits for it
-    /// when it is free. A write comes again so long after it is done, and so long behind the one before that was done with
-    /// it (`rest`, `apart`).
+    /// when it is free. A write comes again so long after it is done, and so long behind one that is done with it
+    /// (`rest`, `apart`).
     fn in_turn(&self, n: u32, (rest, apart): (f64, f64)) -> f64 {
         let each = self.stripes.max(1) as usize;
         let mut all = vec![Stripe::default(); each * self.drives.max(1) as usize];
