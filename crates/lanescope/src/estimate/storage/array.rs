@@ -217,10 +217,7 @@ pub(in crate::estimate) fn queued(
             let link = keys.at(corner);
             let wire = link.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / link.rate.bytes();
             let stations = [Station::of_drives(disks, mirrored, cut.pieces, wire)];
-            let at = |n: u32, disks: f64| flash::among(d, corner, k, (n, alone, held), &stations, disks);
-            // Where all places are taken each drive has as many.
-            let full = !k.read && n < flow.outstanding.at(corner).get();
-            return if full { at((f64::from(n) / disks).round().max(1.0) as u32, 1.0) } else { at(n, disks) };
+            return flash::among(d, corner, k, (n, alone, held), &stations, disks);
         }
         _ => return alone,
     };

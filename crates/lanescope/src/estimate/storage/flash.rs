@@ -129,6 +129,7 @@ pub(in crate::estimate) fn written(
     begun: f64,
     piece: u64,
     come: &dyn Fn(u64) -> f64,
+    least: bool,
 ) -> f64 {
     let size = (kind.bytes.round() as u64).max(1);
     let there = |bytes: u64| through(k, corner, (piece, size), bytes, come);
@@ -142,7 +143,41 @@ pub(in crate::estimate) fn written(
     let first = there(k.page.typical.0.clamp(1, size));
     let taken = (all + last / intake).max(first + kind.bytes.min(page) / intake);
     let program = k.program_time.at(corner).seconds();
+    let pages = pages(k, kind.bytes);
+    if !least && pages > 1.0 && pages <= PAGES {
+        return programmed(k, corner, size, &there);
+    }
     taken.max(begun + kind.bytes / intake / stripes) + program
+}
+
+/// Pages of a write by itself that are followed to their stripes.
+const PAGES: f64 = 4096.0;
+
+/// When a write by itself is programmed: each stripe begins with the first page that comes to it, and takes what has
+/// come meanwhile when it is through.
+fn programmed(k: &Ssd, corner: Corner, size: u64, there: &dyn Fn(u64) -> f64) -> f64 {
+    let (page, stripes) = (k.page.typical.0.max(1), u64::from(k.stripes.at(corner).get()).max(1));
+    let (intake, program) = (k.stripe_rate.at(corner).bytes(), k.program_time.at(corner).seconds());
+    let most = k.stripe_pages.at(corner).get() as usize;
+    let of_one = |stripe: u64| {
+        let mut come = (stripe..size.div_ceil(page)).step_by(stripes as usize).map(|i| {
+            let end = ((i + 1) * page).min(size);
+            (there(end), end - i * page)
+        });
+        let (mut free, mut next) = (0.0_f64, come.next());
+        while let Some((first, mut bytes)) = next {
+            let begins = free.max(first);
+            next = come.next();
+            for _ in 1..most {
+                let Some((_, more)) = next.filter(|(at, _)| *at <= begins) else { break };
+                bytes += more;
+                next = come.next();
+            }
+            free = begins + bytes as f64 / intake + program;
+        }
+        free
+    };
+    (0..stripes.min(size.div_ceil(page))).map(of_one).fold(0.0, f64::max)
 }
 
 /// Pages of a read (bytes, when it is over its channel, when it is through) go through the drive's own rate, which
@@ -310,17 +345,17 @@ pub(in crate::estimate) fn among(
         }
         let (stripes, most) = (k.stripes.at(corner).get(), k.stripe_pages.at(corner).get());
         let each = n as f64 * count / (drives * f64::from(stripes));
-        if each <= 1.0 {
-            return alone;
-        }
         let (one, program) =
             (kind.bytes / count / k.stripe_rate.at(corner).bytes(), k.program_time.at(corner).seconds());
         // Which drive of an array a write goes to is by chance.
         let drawn = drives > 1.0 && drives <= f64::from(MOST) && count == 1.0 && kind.random > 0.0;
-        if drawn && n <= FOLLOWED {
+        if drawn && n > stripes && n <= FOLLOWED {
             let rest = (alone - program - one).max(0.0);
             let all = Stripes { drives: drives.round() as u32, stripes, most, program, page: one };
             return alone.max(all.in_turn(n, (rest, k.command_time.at(corner).seconds())));
+        }
+        if each <= 1.0 {
+            return alone;
         }
         // Half of those that wait, as far as a program holds them: then every program is full, and what waits longer
         // waits for the next.

@@ -42,7 +42,7 @@ use disk::{heads, range};
 use ends::Ends;
 use host_array::Shape;
 use nvme::{Drive, drives};
-use places::Places;
+use places::{Places, Waits};
 use queueing::Station;
 pub(in crate::estimate) use report::{binding, flows, full, links, notes};
 use std::collections::BTreeMap;
@@ -75,6 +75,8 @@ pub(in crate::estimate) struct Charged {
     /// How long one of those outstanding takes with those beside it, and what is between two of them, which is in it.
     among: f64,
     between: f64,
+    /// Of that, what it waits at its adapter for places at its disks.
+    places: f64,
     /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
     /// each: as the share has it, and what it may come to.
     late: [f64; 2],
@@ -369,20 +371,21 @@ pub(in crate::estimate) fn charge(
         let shortest = mean(&|k| fast.time(k));
         let held = held.get(i).copied().unwrap_or(0.0);
         let places = Places::of(storage, corner, f);
-        let n = f.outstanding.at(corner).get();
-        let heads = places.as_ref().is_some_and(|p| p.heads(storage));
         // Of each kind: by itself, among all, and what it waits for those that have places at its disks.
-        let (mut time, mut among, mut waits) = (0.0, 0.0, Vec::with_capacity(all.len()));
-        for k in &all {
-            let alone = slow.time(*k);
-            let with = |most: u32| queued(&slow, most, (*k, alone, held));
-            let of_all = with(n);
-            let there = places.as_ref().map_or(alone, |p| if p.ios < n { with(p.ios) } else { of_all });
-            let wait = if heads { 0.0 } else { (there - alone).max(0.0) };
-            waits.push(wait);
-            let for_place = places.as_ref().map_or(0.0, |p| p.wait(&slow, (n, *k), p.held(&slow, *k, wait)));
-            let of_all = if for_place > 0.0 { there + for_place } else { of_all };
-            (time, among) = (time + k.count * alone, among + k.count * of_all);
+        let (mut time, mut among, mut places_of) = (0.0, 0.0, 0.0);
+        let mut waits = Vec::with_capacity(all.len());
+        let alone: Vec<f64> = all.iter().map(|k| slow.time(*k)).collect();
+        let sum: f64 = all.iter().zip(&alone).map(|(k, time)| k.count * time).sum();
+        for (k, &alone) in all.iter().zip(&alone) {
+            // Of those outstanding so many are of its kind.
+            let part = k.count * alone / sum.max(1e-300);
+            let of_all = queued(&slow, (*k, alone, held), part);
+            let w = places.as_ref().map_or(Waits::default(), |p| p.waits(&slow, (*k, alone, held), part));
+            // Where hardly any waits for a place, all are in the drives.
+            let few = if w.place > report::WAITS * alone { alone + w.there + w.place } else { 0.0 };
+            (time, among) = (time + k.count * alone, among + k.count * of_all.max(few));
+            places_of += if few > of_all { k.count * w.place } else { 0.0 };
+            waits.push(w.command);
         }
         // What a write has to itself of anything but its disk, or its place among those outstanding.
         let busiest = |which: &dyn Fn(&Part) -> bool| {
@@ -429,7 +432,7 @@ pub(in crate::estimate) fn charge(
         if let Some(places) = &places {
             let disks = places.disks.len() as f64;
             let held = |one: &One, part: f64| {
-                let of = |(k, waits): (&Kind, &f64)| k.count * places.held(one, *k, part * waits);
+                let of = |(k, wait): (&Kind, &f64)| k.count * places.held(one, *k, part * wait);
                 all.iter().zip(&waits).map(of).sum::<f64>() / mix.bytes / disks
             };
             let (least, usual) = (held(&fast, 0.0), held(&slow, 1.0));
@@ -452,7 +455,16 @@ pub(in crate::estimate) fn charge(
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
         let (around, among) = (usual.around.clone(), among + between);
-        charged.push(Charged { read: usual.read, write: usual.write, around, time, among, between, late });
+        charged.push(Charged {
+            read: usual.read,
+            write: usual.write,
+            around,
+            time,
+            among,
+            between,
+            places: places_of,
+            late,
+        });
     }
     resources.extend(own.into_values());
     charged
@@ -527,9 +539,9 @@ fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
     steps.sum::<f64>() / a.disks.len() as f64
 }
 
-/// Time of one of at most so many I/Os, which takes so long alone, with those that wait beside it at a disk or in a
-/// solid-state drive, seconds; a read waits there for programs, so long a page.
-fn queued(slow: &One, most: u32, (k, alone, held): (Kind, f64, f64)) -> f64 {
+/// Time of an I/O, which takes so long alone, with those that wait beside it at a disk or in a solid-state drive,
+/// seconds; a read waits there for programs, so long a page. Of those outstanding, so much are of its kind.
+fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) -> f64 {
     let One { plan, corner, flow, .. } = *slow;
     let storage = &*plan.storage;
     if let Some(drive) = drives(storage, flow).first() {
@@ -538,9 +550,9 @@ fn queued(slow: &One, most: u32, (k, alone, held): (Kind, f64, f64)) -> f64 {
     if let Volume::Array(a) = flow.volume
         && let Some(drive) = nvme::behind(storage, &storage.arrays[a as usize]).first()
     {
-        return queued_behind(slow, (a, most), (k, alone, held), drive);
+        return queued_behind(slow, a, (k, alone, held), drive);
     }
-    let n = flow.outstanding.at(corner).get().min(most);
+    let n = (f64::from(nvme::outstanding(storage, flow, corner, (k, alone)).0) * part).round().max(1.0) as u32;
     let Volume::Target(t) = flow.volume else { return array::queued(storage, corner, flow, (k, alone, held), n) };
     let Target { device, transport, .. } = &storage.targets[t as usize];
     let Device::Ssd(d) = device else { return array::queued(storage, corner, flow, (k, alone, held), n) };
@@ -556,14 +568,14 @@ fn queued(slow: &One, most: u32, (k, alone, held): (Kind, f64, f64)) -> f64 {
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
 /// takes wait for room there, which the drives decide.
-fn queued_behind(slow: &One, (array, most): (u32, u32), (k, alone, held): (Kind, f64, f64), drive: &Drive) -> f64 {
+fn queued_behind(slow: &One, array: u32, (k, alone, held): (Kind, f64, f64), drive: &Drive) -> f64 {
     let One { plan, corner, flow, .. } = *slow;
     let storage = &*plan.storage;
     let a = &storage.arrays[array as usize];
     let own = storage.adapter(flow).and_then(|own| own.host_adapter());
     let Some(keys) = own.filter(|_| k.read) else { return alone };
     let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
-    let (n, drives) = (n.min(most), a.disks.len() as f64);
+    let drives = a.disks.len() as f64;
     let count = Cut::of(storage, a, flow, k).pieces;
     let piece = k.bytes / count;
     let commands = count * nvme::commands(drive.controller, corner, Kind { bytes: piece, ..k });

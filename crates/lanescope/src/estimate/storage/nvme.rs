@@ -184,7 +184,8 @@ impl One<'_> {
         } else {
             let begun = dealt.max(lists);
             let come = |bytes: u64| begun + self.read_of(read, bytes);
-            flash::written(flash, c, kind, begun, PIECE, &come) + self.write_of(controller.entries, nvme::COMPLETION)
+            flash::written(flash, c, kind, begun, PIECE, &come, self.least())
+                + self.write_of(controller.entries, nvme::COMPLETION)
         };
         let (together, time) = controller.coalescing(c);
         let waits = self.ends == Ends::Usual && self.flow.outstanding.at(c).get() < together;

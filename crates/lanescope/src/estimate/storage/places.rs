@@ -5,12 +5,32 @@
 //! for no more than those that have one, too. Heads are busy however many wait for them. Not in it: what an adapter
 //! with a cache writes behind its host's back.
 
+use crate::estimate::storage::Kind;
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::flash;
+use crate::estimate::storage::nvme;
+use crate::estimate::storage::queueing::Station;
 use crate::estimate::storage::unloaded::One;
-use crate::estimate::storage::{Kind, kinds};
-use crate::plan::storage::{Adapter, Array, Device, IoFlow, Storage, Volume};
+use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::scenario::quantity::Corner;
+
+/// How long a command waits for one of `c` places at one of some disks, as a part of the time that each is held, while
+/// so many others are at any of them (binomial). Who finds all places taken waits until the first is done, of `c` that
+/// began anywhere `1 / (c + 1)` of their time, and for each that waited before it for `1 / c` more.
+fn by_chance(others: f64, disks: f64, c: f64) -> f64 {
+    let others = others.round().min(f64::from(u32::MAX));
+    if others < c {
+        return 0.0;
+    }
+    let (mut fewer, mut room) = (0.0, 0.0);
+    for (part, j) in binomial(others as u32, disks).zip(0..c as u32) {
+        fewer += part;
+        room += (c - f64::from(j)) * part;
+    }
+    let (full, behind) = ((1.0 - fewer).max(0.0), (others / disks - c + room).max(0.0));
+    full / (c + 1.0) + behind / c
+}
 
 /// How likely it is that so many of `n` are at one of some disks, each at any of them: of none, of one, and so on.
 fn binomial(n: u32, disks: f64) -> impl Iterator<Item = f64> {
@@ -31,8 +51,17 @@ pub(super) struct Places<'a> {
     pub(super) disks: Vec<u32>,
     /// At each disk.
     pub(super) depth: u32,
-    /// I/Os of the flow that have their places at all disks together, at most.
-    pub(super) ios: u32,
+}
+
+/// What an I/O of a kind waits for because others are at its disks.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Waits {
+    /// Each of its commands at its drive, for those that have places there.
+    pub(super) command: f64,
+    /// All of them there, one beside the other.
+    pub(super) there: f64,
+    /// At the adapter, for places.
+    pub(super) place: f64,
 }
 
 impl<'a> Places<'a> {
@@ -45,48 +74,52 @@ impl<'a> Places<'a> {
             Volume::Array(a) => Some(&storage.arrays[a as usize]),
             Volume::Station(_) => return None,
         };
-        let mut places = Places { own, array, disks: storage.targets_of(flow.volume), depth, ios: depth };
-        if array.is_some() {
-            let all = kinds(&flow.lines);
-            let count: f64 = all.iter().map(|k| k.count).sum();
-            let each = all.iter().map(|k| k.count * places.commands(storage, flow, *k)).sum::<f64>() / count;
-            places.ios = (f64::from(depth) * places.disks.len() as f64 / each.max(1.0)) as u32;
-        }
-        places.ios = places.ios.max(1);
-        Some(places)
+        Some(Places { own, array, disks: storage.targets_of(flow.volume), depth })
     }
 
-    /// How long one of `n` I/Os of an array waits at the adapter for places, which it would hold for so long, seconds.
-    /// The others are at any of the disks (binomial); who finds all places of a disk taken waits until the first is
-    /// done, of `c` that began anywhere `1 / (c + 1)` of their time, and for each that waited before it for `1 / c`
-    /// more.
-    pub(super) fn wait(&self, one: &One, (n, k): (u32, Kind), held: f64) -> f64 {
-        let (Some(a), c) = (self.array, f64::from(self.depth)) else { return 0.0 };
-        let commands = self.commands(&one.plan.storage, one.flow, k);
-        // Two mirrors write the same, and of what is read each has every second.
-        let (pairs, copies) = (if a.mirrors() { 2.0 } else { 1.0 }, if k.read { 1.0 } else { 2.0 });
-        let (disks, copies) = (self.disks.len() as f64 / pairs, if a.mirrors() { copies } else { 1.0 });
-        let c = if copies < pairs { c * pairs } else { c };
-        let others = ((f64::from(n) - 1.0) * commands / copies).round();
-        if commands == 0.0 || others < c {
-            return 0.0;
+    /// What an I/O of a kind waits for, which takes so long alone, with programs that hold up each page of a read for so
+    /// long. Of those outstanding, so much are of its kind.
+    pub(super) fn waits(&self, one: &One, (k, time, programs): (Kind, f64, f64), part: f64) -> Waits {
+        let (storage, disks) = (&*one.plan.storage, self.disks.len() as f64);
+        let commands = self.commands(storage, one.flow, k);
+        if commands == 0.0 || k.trim {
+            return Waits::default();
         }
-        let each = held / commands;
-        let (mut fewer, mut room) = (0.0, 0.0);
-        if disks > 1.0 {
-            for (part, j) in binomial(others as u32, disks).zip(0..c as u32) {
-                fewer += part;
-                room += (c - f64::from(j)) * part;
+        let outstanding = f64::from(nvme::outstanding(storage, one.flow, one.corner, (k, time)).0);
+        let piece = k.bytes / self.array.map_or(1.0, |a| Cut::of(storage, a, one.flow, k).pieces);
+        let alone = self.held(one, k, 0.0) / commands;
+        let Target { device, transport, .. } = &storage.targets[self.disks[0] as usize];
+        let command = match (device, &storage.transports[*transport as usize].medium) {
+            // Those that have places at a drive are among themselves there, with its wire.
+            (Device::Ssd(d), Medium::Serial { keys, .. }) => {
+                let link = keys.at(one.corner);
+                let size = (piece.round() as u64).max(1);
+                let bytes = if k.read { link.read(size).to_initiator } else { link.write(size).to_target };
+                let wire = Station::one(bytes as f64 / link.rate.bytes());
+                let n = (outstanding * commands / disks).clamp(1.0, f64::from(self.depth)) * part;
+                let n = n.round().max(1.0) as u32;
+                let kind = Kind { bytes: piece, ..k };
+                (flash::among(d, one.corner, kind, (n, alone, programs), &[wire], 1.0) - alone).max(0.0)
             }
-        }
-        let (full, behind) = ((1.0 - fewer).max(0.0), (others / disks - c + room).max(0.0));
-        each * (full / (c + 1.0) + behind / c)
-    }
-
-    /// Whether they are those of disks, and not of solid-state drives.
-    pub(super) fn heads(&self, storage: &Storage) -> bool {
-        let disk = |t: &u32| matches!(storage.targets[*t as usize].device, Device::Disk(_));
-        self.disks.iter().any(disk)
+            _ => 0.0,
+        };
+        let Some(a) = self.array else { return Waits { command, there: command, place: 0.0 } };
+        // Two mirrors write the same, and of what is read each has every second.
+        let (pairs, copies) = match (a.mirrors(), k.read) {
+            (false, _) => (1.0, 1.0),
+            (true, read) => (2.0, if read { 1.0 } else { 2.0 }),
+        };
+        let cut = Cut::of(storage, a, one.flow, k);
+        let groups = disks / pairs;
+        let places = f64::from(self.depth) * if copies < pairs { 2.0 } else { 1.0 };
+        // What goes to all disks, or to one after the other, goes nowhere by chance.
+        let chance = if groups > 1.0 { k.random * ((groups - cut.disks) / (groups - 1.0)).max(0.0) } else { 0.0 };
+        let all = outstanding * commands / copies;
+        let even = (all / groups / places - 1.0).max(0.0);
+        let drawn = if chance > 0.0 { by_chance((all - commands / copies).max(0.0), groups, places) } else { 0.0 };
+        let last = (2..=(cut.pieces.round() as u64).min(4096)).map(|i| chance / i as f64).sum::<f64>() + 1.0;
+        let place = (alone + command) * (chance * drawn + (1.0 - chance) * even) * last;
+        Waits { command, there: command * last, place }
     }
 
     /// What an I/O of a kind becomes at the disks; nothing of what a cache takes in.
@@ -102,8 +135,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// For how long an I/O of a kind holds places, those of all of its commands added, seconds, by themselves or with
-    /// what it waits for others there. At least: one that is half of it, or a strip.
+    /// For how long an I/O of a kind holds places, those of all of its commands added, seconds, each with what it waits
+    /// for others there. At least: one that is half of it, or a strip.
     pub(super) fn held(&self, one: &One, k: Kind, waits: f64) -> f64 {
         let Some(a) = self.array else { return one.at_target(self.own, self.disks[0], k) + waits };
         let (storage, strip) = (&*one.plan.storage, a.keys.strip.typical.f64());
@@ -116,14 +149,12 @@ impl<'a> Places<'a> {
             return at((0.5 * k.bytes).min(strip).max(1.0));
         }
         let cut = Cut::of(storage, a, one.flow, k);
-        // Those that lie side by side on a disk are through one after the other; who waits longest makes the I/O's
-        // wait.
+        // Those that lie side by side on a disk are through one after the other.
         let side_by_side = cut.pieces / cut.disks;
         let time = match a.has_heads(storage) {
             true => at(k.bytes / cut.disks) * (side_by_side + 1.0) / (2.0 * side_by_side),
             false => at(k.bytes / cut.pieces),
         };
-        let longest: f64 = (1..=(cut.pieces.round() as u64).min(4096)).map(|i| 1.0 / i as f64).sum();
-        commands * (time + waits / longest)
+        commands * (time + waits)
     }
 }

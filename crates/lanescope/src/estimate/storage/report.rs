@@ -268,6 +268,17 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 ),
             );
         }
+        let by = outcome.shares[first + members[0]].by.map(|r| outcome.resources[r].key);
+        let places = matches!(by, Some(Key::Storage(Part::Queue(_)))) || outcome.charged[members[0]].places > 0.0;
+        let other = |f: &IoFlow| f.volume == flow.volume && f.lines != flow.lines;
+        if places && storage.flows.iter().any(other) {
+            note(
+                "places",
+                "its commands wait at the adapter for the same places as those of other flows (queue_depth), in the \
+                    order in which they come: behind those that hold a place for long; the share gives each its turns"
+                    .into(),
+            );
+        }
         if let Some(nvme::Drive { controller, .. }) = nvme::drives(storage, flow).first() {
             let most = controller.keys.max_transfer.typical;
             let moved = flow.lines.iter().filter(|l| l.read > 0 || l.trim < WHOLE);
@@ -398,6 +409,7 @@ pub(in crate::estimate) fn binding(plan: &Plan, outcome: &Outcome, part: Part, c
 fn outstanding(plan: &Plan, outcome: &Outcome, flow: usize, binding: Binding) -> Binding {
     let io = &plan.storage.flows[flow];
     let charged = &outcome.charged[flow];
+    let among_all = charged.among - charged.between;
     let what = format!("{} outstanding / {} each", io.outstanding.typical, human_time(charged.among));
     match late(plan, outcome, flow) {
         Some(part) => {
@@ -412,6 +424,18 @@ fn outstanding(plan: &Plan, outcome: &Outcome, flow: usize, binding: Binding) ->
                 Some(disk) => Binding { element: format!("parts.{disk}"), resource: "rotation".into(), evidence },
                 None => Binding { evidence, ..binding },
             }
+        }
+        None if charged.places > (among_all - charged.time) / 2.0 && charged.places > 0.0 => {
+            let first = plan.storage.targets_of(io.volume).first().copied().unwrap_or_default();
+            let depth =
+                plan.storage.adapter(io).and_then(|a| a.host_adapter()).map_or(1, |k| k.queue_depth.typical.get());
+            let (element, resource, _) = words(plan, Part::Queue(first), 0.0);
+            let evidence = format!(
+                "{depth} of its adapter's queue_depth at each: an I/O waits {} for places, of {}",
+                human_time(charged.places),
+                human_time(charged.among)
+            );
+            Binding { element, resource, evidence }
         }
         None if charged.waits() => {
             let alone = human_time(charged.time);

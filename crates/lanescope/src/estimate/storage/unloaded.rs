@@ -92,7 +92,7 @@ impl One<'_> {
         &self.plan.storage
     }
 
-    fn least(&self) -> bool {
+    pub(super) fn least(&self) -> bool {
         self.ends == Ends::Least
     }
 
@@ -361,7 +361,7 @@ impl One<'_> {
         let done = match device {
             Device::Ssd(d) => {
                 let begun = ready + fetch(link.frame.min(size)).1 + opening + hop;
-                flash::written(d, self.corner, Kind { bytes, ..k }, begun, link.frame, &sent)
+                flash::written(d, self.corner, Kind { bytes, ..k }, begun, link.frame, &sent, self.least())
             }
             _ if early => sent(size),
             _ => sent(size).max(command + taken),
