@@ -74,11 +74,12 @@ impl<'a> Places<'a> {
             Volume::Array(a) => Some(&storage.arrays[a as usize]),
             Volume::Station(_) => return None,
         };
-        Some(Places { own, array, disks: storage.targets_of(flow.volume), depth })
+        let disks = storage.targets_of(flow.volume);
+        (!disks.is_empty()).then_some(Places { own, array, disks, depth })
     }
 
-    /// What an I/O of a kind waits for, which takes so long alone, with programs that hold up each page of a read for so
-    /// long. Of those outstanding, so much are of its kind.
+    /// What an I/O of a kind waits for, which takes so long alone, with programs that hold up each page of a read for
+    /// so long. Of those outstanding, so much are of its kind.
     pub(super) fn waits(&self, one: &One, (k, time, programs): (Kind, f64, f64), part: f64) -> Waits {
         let (storage, disks) = (&*one.plan.storage, self.disks.len() as f64);
         let commands = self.commands(storage, one.flow, k);
