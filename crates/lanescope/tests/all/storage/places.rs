@@ -36,7 +36,7 @@ fn drives(c: &mut Choices) -> String {
          {array}[flows.f]\nfrom = \"host\"\nto = \"{to}\"\ndo = \"io\"\noutstanding = {}\n\
          submit_time = \"500 ns\"\ncomplete_time = \"500 ns\"\n\
          access = {{ size = \"{size} B\", align = \"{size} B\", read = \"{} %\", random = \"100 %\" }}\n\
-         workers = {}\n[run]\nfor = \"400 ms\"\nwarmup = \"100 ms\"\n",
+         workers = {}\n[run]\nfor = \"200 ms\"\nwarmup = \"50 ms\"\n",
         1 << c.below(7),
         4 + c.below(9),
         1 + c.below(4),
