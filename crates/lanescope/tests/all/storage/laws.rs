@@ -476,6 +476,11 @@ fn better_is_never_less() {
             let section = text.split(&format!("[{table}]")).nth(1).map_or("", |t| t.split("\n[").next().unwrap_or(""));
             // What is not said is as good as can be, of some keys; and what is no key of a kind is none here.
             let optional = ["rate", "memory_bandwidth", "xor_rate"].contains(&key);
+            // A disk that turns faster, at the same rate of its media, has shorter tracks: who goes on from one to the
+            // next moves its heads more often.
+            if key == "rpm" && ["0 %", "30 %"].iter().any(|part| text.contains(&format!("random = \"{part}\""))) {
+                continue;
+            }
             if optional && !section.contains(&format!("\n{key} = ")) || key == "pcie" && section.contains(value) {
                 continue;
             }
