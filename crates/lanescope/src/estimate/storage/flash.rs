@@ -138,15 +138,14 @@ pub(in crate::estimate) fn written(
         return all;
     }
     let (intake, stripes) = (k.stripe_rate.at(corner).bytes(), k.stripes.at(corner).get() as f64);
-    let page = k.page.typical.f64();
-    let last = kind.bytes - (pages(k, kind.bytes) - 1.0) * page;
-    let first = there(k.page.typical.0.clamp(1, size));
-    let taken = (all + last / intake).max(first + kind.bytes.min(page) / intake);
-    let program = k.program_time.at(corner).seconds();
-    let pages = pages(k, kind.bytes);
+    let (page, pages) = (k.page.typical.f64(), pages(k, kind.bytes));
     if !least && pages > 1.0 && pages <= PAGES {
         return programmed(k, corner, size, &there);
     }
+    let last = kind.bytes - (pages - 1.0) * page;
+    let first = there(k.page.typical.0.clamp(1, size));
+    let taken = (all + last / intake).max(first + kind.bytes.min(page) / intake);
+    let program = k.program_time.at(corner).seconds();
     taken.max(begun + kind.bytes / intake / stripes) + program
 }
 

@@ -553,17 +553,7 @@ fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) -> f64 {
         return queued_behind(slow, a, (k, alone, held), drive);
     }
     let n = (f64::from(nvme::outstanding(storage, flow, corner, (k, alone)).0) * part).round().max(1.0) as u32;
-    let Volume::Target(t) = flow.volume else { return array::queued(storage, corner, flow, (k, alone, held), n) };
-    let Target { device, transport, .. } = &storage.targets[t as usize];
-    let Device::Ssd(d) = device else { return array::queued(storage, corner, flow, (k, alone, held), n) };
-    match &storage.transports[*transport as usize].medium {
-        Medium::Serial { keys, .. } => {
-            let wire = keys.at(corner).read(k.bytes.round() as u64).to_initiator as f64 / keys.at(corner).rate.bytes();
-            let link = Station::one(wire);
-            flash::among(d, corner, k, (n, alone, held), &[link], 1.0)
-        }
-        Medium::Inside | Medium::Scsi { .. } => alone,
-    }
+    array::queued(storage, corner, flow, (k, alone, held), n)
 }
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache

@@ -87,7 +87,8 @@ impl<'a> Places<'a> {
             return Waits::default();
         }
         let outstanding = f64::from(nvme::outstanding(storage, one.flow, one.corner, (k, time)).0);
-        let piece = k.bytes / self.array.map_or(1.0, |a| Cut::of(storage, a, one.flow, k).pieces);
+        let cut = self.array.map(|a| (a, Cut::of(storage, a, one.flow, k)));
+        let piece = k.bytes / cut.map_or(1.0, |(_, cut)| cut.pieces);
         let alone = self.held(one, k, 0.0) / commands;
         let Target { device, transport, .. } = &storage.targets[self.disks[0] as usize];
         let command = match (device, &storage.transports[*transport as usize].medium) {
@@ -104,13 +105,12 @@ impl<'a> Places<'a> {
             }
             _ => 0.0,
         };
-        let Some(a) = self.array else { return Waits { command, there: command, place: 0.0 } };
+        let Some((a, cut)) = cut else { return Waits { command, there: command, place: 0.0 } };
         // Two mirrors write the same, and of what is read each has every second.
         let (pairs, copies) = match (a.mirrors(), k.read) {
             (false, _) => (1.0, 1.0),
             (true, read) => (2.0, if read { 1.0 } else { 2.0 }),
         };
-        let cut = Cut::of(storage, a, one.flow, k);
         let groups = disks / pairs;
         let places = f64::from(self.depth) * if copies < pairs { 2.0 } else { 1.0 };
         // What goes to all disks, or to one after the other, goes nowhere by chance.

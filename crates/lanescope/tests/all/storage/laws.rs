@@ -2,7 +2,7 @@
 
 use super::{check, wires};
 use crate::common::choices::{Choices, cases, none_apart, of_fifty, on_random, runner};
-use crate::common::grow::storage::grow;
+use crate::common::grow::storage::{grow, one_flow};
 use crate::common::{little, plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
@@ -462,12 +462,7 @@ fn better_is_never_less() {
     let (compared, wrong) = (Cell::new(0), RefCell::new(std::collections::BTreeMap::new()));
     let accepted = RefCell::new(std::collections::BTreeSet::new());
     let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
-        let text = grow(&bytes);
-        // One flow: what another gets depends on what this one leaves.
-        let text = match text.split_once("[flows.f1]") {
-            Some((head, tail)) => format!("{head}[run]{}", tail.rsplit("[run]").next().unwrap_or("")),
-            None => text,
-        };
+        let text = one_flow(&bytes);
         let (Some(first), d) = plan(&text, &[]) else { return Ok(()) };
         let before = estimate(&first, &d).flows.remove(0);
         for set in sets {

@@ -1,7 +1,7 @@
 //! What an answer names as its reason is one: relaxed, it raises the share.
 
 use crate::common::choices::{none_apart, of_fifty, runner};
-use crate::common::grow::storage::grow;
+use crate::common::grow::storage::one_flow;
 use crate::common::plan;
 use lanescope::estimate::estimate;
 use lanescope::result::{Binding, FlowReport};
@@ -67,12 +67,7 @@ fn what_binds_relaxed_gives_more() {
     let (seen, wrong) = (RefCell::new(BTreeMap::<String, u32>::new()), RefCell::new(Vec::new()));
     let unknown = Cell::new(0);
     let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
-        let text = grow(&bytes);
-        // One flow: what another gets depends on what this one leaves.
-        let text = match text.split_once("[flows.f1]") {
-            Some((head, tail)) => format!("{head}[run]{}", tail.rsplit("[run]").next().unwrap_or("")),
-            None => text,
-        };
+        let text = one_flow(&bytes);
         let (Some(first), d) = plan(&text, &[]) else { return Ok(()) };
         let before = estimate(&first, &d).flows.remove(0);
         if !before.bound_also.is_empty() {

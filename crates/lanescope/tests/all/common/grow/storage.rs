@@ -125,3 +125,12 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     };
     text + &format!("[run]\nfor = \"{time} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n")
 }
+
+/// The same with its first flow alone: what another gets depends on what this one leaves.
+pub(crate) fn one_flow(bytes: &[u8]) -> String {
+    let text = grow(bytes);
+    match text.split_once("[flows.f1]") {
+        Some((head, tail)) => format!("{head}[run]{}", tail.rsplit("[run]").next().unwrap_or("")),
+        None => text,
+    }
+}
