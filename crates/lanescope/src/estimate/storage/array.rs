@@ -7,9 +7,10 @@
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{heads, range, variation};
 use crate::estimate::storage::ends::Ends;
-use crate::estimate::storage::flash;
+use crate::estimate::storage::flash::{self, Beside};
 use crate::estimate::storage::nvme;
 use crate::estimate::storage::queueing::{Station, queue};
+use crate::estimate::storage::reads;
 use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::{Kind, Part, SECTOR, command, queue_pairs};
 use crate::plan::Dma;
@@ -189,14 +190,14 @@ pub(in crate::estimate) fn demand(
 }
 
 /// Time of one of `n` reads of disks or solid-state drives, or of writes through to them, with those that wait beside
-/// it for heads, channels, dies or stripes; a read of a drive waits for programs, so long a page. Not of a write of
+/// it for heads, channels, dies or stripes, on so many cores; a read of a drive waits for programs, so long a page. Not of a write of
 /// RAID 5, whose heads wait for one another ([`demand`]).
 pub(in crate::estimate) fn queued(
     storage: &Storage,
     corner: Corner,
     flow: &IoFlow,
     (k, alone, held): (Kind, f64, f64),
-    n: u32,
+    (n, cores): (u32, f64),
 ) -> f64 {
     let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
     let (disk, disks, cut, mirrored) = match flow.volume {
@@ -214,10 +215,21 @@ pub(in crate::estimate) fn queued(
     let d = match (device, &storage.transports[*transport as usize].medium) {
         (Device::Disk(d), _) => d,
         (Device::Ssd(d), Medium::Serial { keys, .. }) => {
-            let link = keys.at(corner);
-            let wire = link.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / link.rate.bytes();
-            let stations = [Station::of_drives(disks, mirrored, cut.pieces, wire)];
-            return flash::among(d, corner, k, (n, alone, held), &stations, disks);
+            let keys = keys.at(corner);
+            let wire = keys.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / keys.rate.bytes();
+            let link = Station::of_drives(disks, mirrored, cut.pieces, wire);
+            let keys_of = storage.adapter(flow).and_then(|own| own.host_adapter());
+            let given = keys_of.map_or(0.0, |keys| {
+                let each = keys.drive_command_time.as_ref().filter(|_| matches!(flow.volume, Volume::Array(_)));
+                keys.command_time.at(corner).seconds() + each.map_or(0.0, |q| q.at(corner).seconds()) * cut.pieces
+            });
+            let taken = d.command_time.at(corner).seconds();
+            let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+            let of_host = Station::of(cores, 1.0, host);
+            let stations = [of_host, Station::one(given), Station::of_drives(disks, mirrored, cut.pieces, taken)];
+            let follow = Some((reads::wire(&keys, k.bytes), reads::Cut::NONE));
+            let beside = Beside { stations: &stations, link, follow, drives: disks };
+            return flash::among(d, corner, k, (n, alone, held), &beside);
         }
         _ => return alone,
     };

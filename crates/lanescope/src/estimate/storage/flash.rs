@@ -11,8 +11,8 @@
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::queueing::{Station, queue};
+use crate::estimate::storage::reads::{self, PLACES, Wire};
 use crate::estimate::storage::{Kind, Part};
-use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::tools::{gcd, mixed};
@@ -20,28 +20,30 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
-const PLACES: u64 = 64;
-
 /// Pages that a command has at least.
 fn pages(k: &Ssd, bytes: f64) -> f64 {
     (bytes / k.page.typical.f64().max(1.0)).ceil().max(1.0)
 }
 
-/// Seconds to sense a page: its mean, or the least, where pages of a cell differ.
-fn sense(k: &Ssd, corner: Corner, least: bool) -> f64 {
+/// Seconds to sense a lower, a middle and an upper page.
+pub(super) fn read_times(k: &Ssd, corner: Corner) -> [f64; 3] {
     let middle = k.read_time.at(corner).seconds();
     let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.at(corner).seconds());
-    let all = [other(&k.lower_read_time), middle, other(&k.upper_read_time)];
+    [other(&k.lower_read_time), middle, other(&k.upper_read_time)]
+}
+
+/// The mean of them; or the least.
+pub(super) fn sense(k: &Ssd, corner: Corner, least: bool) -> f64 {
+    let all = read_times(k, corner);
     if least { all.into_iter().fold(f64::INFINITY, f64::min) } else { all.iter().sum::<f64>() / 3.0 }
 }
 
-/// The part of a die's time that the drive takes for itself, and how long who comes waits for that on average, seconds.
-fn house(k: &Ssd, corner: Corner) -> (f64, f64) {
+/// The part of a die's time that the drive takes for itself, and for how long at once, seconds.
+pub(super) fn house(k: &Ssd, corner: Corner) -> (f64, f64) {
     let Some(time) = &k.housekeeping else { return (0.0, 0.0) };
     let every = k.housekeeping_interval.at(corner).seconds().max(1e-15);
     let time = time.at(corner).seconds().min(every);
-    (time / every, time / every * time / 2.0)
+    (time / every, time)
 }
 
 /// Planes that sense by themselves.
@@ -96,15 +98,6 @@ pub(in crate::estimate) fn ask(
             add(Part::Channels(target), n(k.channels.at(corner).get()), carried);
         }
     }
-}
-
-/// Seconds of a byte of data on a link, of so many that follow one another: in their frames, with the gaps between.
-pub(in crate::estimate) fn per_byte(link: &Serial, bytes: f64) -> f64 {
-    let (frame, bytes) = (link.frame.max(1), (bytes.round() as u64).max(1));
-    let (full, rest) = (bytes / frame, bytes % frame);
-    let one = |n: u64| if n > 0 { link.bytes(Unit::Data(n as u32)) } else { 0 };
-    let gaps = (bytes.div_ceil(frame) - 1) * link.gap(0, 0);
-    (full * one(frame) + one(rest) + gaps) as f64 / bytes as f64 / link.rate.bytes()
 }
 
 /// When so many bytes of a write are through the drive's own rate, which takes one piece of them after the other, as
@@ -177,68 +170,6 @@ fn programmed(k: &Ssd, corner: Corner, size: u64, there: &dyn Fn(u64) -> f64) ->
         free
     };
     (0..stripes.min(size.div_ceil(page))).map(of_one).fold(0.0, f64::max)
-}
-
-/// Pages of a read (bytes, when it is over its channel, when it is through) go through the drive's own rate, which
-/// takes so long for a byte, as they come: a last one that is not whole is there before the others. At least, each
-/// waits for those before it in the command alone, since any other may as well come behind it.
-fn pass(parts: &mut [[f64; 3]], own: f64, least: bool) {
-    fn go<'a>(parts: impl Iterator<Item = &'a mut [f64; 3]>, own: f64) -> f64 {
-        parts.fold(0.0, |free: f64, p| {
-            p[2] = free.max(p[1]) + p[0] * own;
-            p[2]
-        })
-    }
-    let Some((last, others)) = parts.split_last_mut() else { return };
-    // It is before all that take longer.
-    let before = others.partition_point(|p| p[1] <= last[1]);
-    let (early, late) = others.split_at_mut(before);
-    let all = go(early.iter_mut().chain([&mut *last]).chain(late), own);
-    if least {
-        go(others.iter_mut(), own);
-        last[2] = all;
-    }
-}
-
-/// Seconds of one read by itself from its arrival until its last data are on their way, which takes so long for a byte:
-/// on a link that opens for so long before them, or over what is slower behind it. The mean over where it may begin in
-/// a page, or the least.
-pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, (opens, wire): (f64, f64), kind: Kind, least: bool) -> f64 {
-    // What the drive itself takes for a byte, one page after the other, behind the channels.
-    let own = k.rate.as_ref().map_or(0.0, |r| 1.0 / r.at(corner).bytes());
-    let page = k.page.typical.f64();
-    let waits = if least { 0.0 } else { house(k, corner).1 };
-    let (sense, channel) = (sense(k, corner, least) + waits, k.channel_rate.at(corner).bytes());
-    let channels = k.channels.at(corner).get() as f64;
-    let all = kind.bytes / channel / channels;
-    if kind.bytes > page * PLACES as f64 {
-        return sense + all.max(opens + kind.bytes * wire).max(kind.bytes * own);
-    }
-    // Where commands begin in a page: multiples of what their step and the page have in common.
-    let (size, whole) = (kind.bytes.round() as u64, k.page.typical.0.max(1));
-    let common = gcd(kind.step.max(1), whole);
-    let n = (whole / common).clamp(1, PLACES);
-    let place = |i: u64| (whole / common * i / n) * common;
-    let mut parts: Vec<[f64; 3]> = Vec::new();
-    let mut each = (0..n).map(|i| {
-        let (mut at, end) = (place(i), place(i) + size);
-        parts.clear();
-        while at < end {
-            let part = end.min(at / whole * whole + whole) - at;
-            parts.push([part as f64, sense + part as f64 / channel, 0.0]);
-            at += part;
-        }
-        pass(&mut parts, own, least);
-        let (mut sent, mut there, mut moved) = (0.0_f64, 0.0_f64, 0.0);
-        for [part, _, through] in &parts {
-            moved += part;
-            there = there.max(*through).max(sense + moved / channel / channels);
-            let opens = if sent > 0.0 { 0.0 } else { opens };
-            sent = sent.max(there) + opens + part * wire;
-        }
-        sent
-    });
-    if least { each.fold(f64::INFINITY, f64::min) } else { each.by_ref().sum::<f64>() / n as f64 }
 }
 
 /// Writes outstanding to drives of an array that are followed one by one, and drives.
@@ -324,19 +255,37 @@ impl Stripes {
     }
 }
 
-/// Seconds of one of `n` commands that are outstanding, when it would take so long by itself: at one drive, or anywhere
-/// on several that share them.
+/// What commands pass beside the inside of a drive.
+pub(in crate::estimate) struct Beside<'a> {
+    /// On the way to it.
+    pub(in crate::estimate) stations: &'a [Station],
+    /// Behind it, with their data.
+    pub(in crate::estimate) link: Station,
+    /// That link, and how a read is cut, where those of one drive alone may be followed.
+    pub(in crate::estimate) follow: Option<(Wire, reads::Cut)>,
+    /// Drives that share them.
+    pub(in crate::estimate) drives: f64,
+}
+
+/// Seconds of one of `n` commands that are outstanding, when it would take so long by itself and wait so long for
+/// programs: at one drive, or anywhere on several that share them.
 pub(in crate::estimate) fn among(
     k: &Ssd,
     corner: Corner,
     kind: Kind,
     (n, alone, held): (u32, f64, f64),
-    beside: &[Station],
-    drives: f64,
+    beside: &Beside,
 ) -> f64 {
+    let drives = beside.drives;
+    if let Some((wire, cut)) = beside.follow.filter(|_| kind.read && !kind.trim && held == 0.0 && drives == 1.0)
+        && let Some(time) = reads::among(k, corner, (kind, cut), wire, (n, alone), (beside.stations, &beside.link))
+    {
+        return time;
+    }
     let count = pages(k, kind.bytes);
     if kind.trim {
-        return queue(beside.iter().map(|s| (*s, s.visits)).collect(), (n, alone, 0.0));
+        let stations = beside.stations.iter().chain([&beside.link]);
+        return queue(stations.map(|s| (*s, s.visits)).collect(), (n, alone, 0.0));
     }
     if !kind.read {
         if k.write_cache.typical {
@@ -380,6 +329,6 @@ pub(in crate::estimate) fn among(
         (Station { joint, ..Station::of(drives * planes(k, corner) / joint, touched, sense(k, corner, false)) }, last),
         (Station::of(channels, touched, service), last),
     ];
-    stations.extend(beside.iter().map(|s| (*s, s.visits)));
+    stations.extend(beside.stations.iter().chain([&beside.link]).map(|s| (*s, s.visits)));
     queue(stations, (n, alone, held))
 }

@@ -20,6 +20,7 @@ mod nvme;
 mod places;
 pub(in crate::estimate) mod programs;
 mod queueing;
+mod reads;
 mod report;
 mod rotation;
 mod train;
@@ -40,6 +41,7 @@ use crate::scenario::quantity::Corner;
 use cut::Cut;
 use disk::{heads, range};
 use ends::Ends;
+use flash::Beside;
 use host_array::Shape;
 use nvme::{Drive, drives};
 use places::{Places, Waits};
@@ -552,8 +554,9 @@ fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) -> f64 {
     {
         return queued_behind(slow, a, (k, alone, held), drive);
     }
-    let n = (f64::from(nvme::outstanding(storage, flow, corner, (k, alone)).0) * part).round().max(1.0) as u32;
-    array::queued(storage, corner, flow, (k, alone, held), n)
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let n = (f64::from(n) * part).round().max(1.0) as u32;
+    array::queued(storage, corner, flow, (k, alone, held), (n, cores))
 }
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
@@ -578,11 +581,12 @@ fn queued_behind(slow: &One, array: u32, (k, alone, held): (Kind, f64, f64), dri
         Station::one(keys.command_time.at(corner).seconds() + commands * given),
         of_drives(commands, drive.controller.keys.queue_time.at(corner).seconds()),
         of_drives(commands, drive.controller.keys.command_time.at(corner).seconds()),
-        of_drives(count, slow.paces_of(drive)[1] * k.bytes / count),
         Station::one(memory),
         Station::one(slow.paces[1] * k.bytes),
     ];
-    flash::among(drive.flash, corner, k, (n, alone, held), &stations, drives)
+    let link = of_drives(count, slow.paces_of(drive)[1] * k.bytes / count);
+    let beside = Beside { stations: &stations, link, follow: None, drives };
+    flash::among(drive.flash, corner, k, (n, alone, held), &beside)
 }
 
 /// The same of NVMe: of a drive, or of an array that the host runs, whose drives are taken to be alike.
@@ -627,10 +631,12 @@ fn queued_at_drives(
             Station::of(cores, 1.0, host),
             Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
             of_drives(commands, dealt),
-            of_drives(count, pace),
         ];
-        let stations = [&stations[..], &slow.on_the_way(drive, one, workers)].concat();
-        time += flash::among(flash, corner, one, (part, alone, held), &stations, drives) - alone;
+        let way = slow.on_the_way(drive, one, workers);
+        let follow = way.is_empty().then_some(((0.0, pace * count / bytes.max(1.0)), drive.cut(corner)));
+        let stations = [&stations[..], &way].concat();
+        let beside = Beside { stations: &stations, link: of_drives(count, pace), follow, drives };
+        time += flash::among(flash, corner, one, (part, alone, held), &beside) - alone;
     }
     time
 }

@@ -9,6 +9,7 @@
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
+use crate::estimate::storage::reads::{self, Cut};
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Adapter, Array, Controller, Device, HostQueues, IoFlow, Storage, Volume};
@@ -99,6 +100,12 @@ pub(in crate::estimate) fn around(drive: &Drive, flow: &IoFlow, corner: Corner, 
 }
 
 impl Drive<'_> {
+    /// How it cuts a read, whose commands its controller deals with one after the other.
+    pub(in crate::estimate) fn cut(&self, corner: Corner) -> Cut {
+        let keys = &self.controller.keys;
+        Cut { most: keys.max_transfer.at(corner).0.max(1), apart: keys.command_time.at(corner).seconds() }
+    }
+
     /// Whether another has the same queues.
     pub(in crate::estimate) fn alike(&self, other: &Drive) -> bool {
         self.queues.count.typical == other.queues.count.typical && self.queues.polls() == other.queues.polls()
@@ -178,8 +185,11 @@ impl One<'_> {
         } else if k.read {
             let last = size.min(flash.page.at(c).0);
             let through = self.write_of(write, last) - last as f64 * own_pace;
-            let sent = flash::read(flash, c, (0.0, own_pace), kind, self.ends == Ends::Least);
-            let first = lists + each * own_pace;
+            // All pages of its commands are on their way at once; at least, those of the last one.
+            let cut = drive.cut(c);
+            let all = if self.least() { (kind, cut) } else { (Kind { bytes: k.bytes, ..k }, cut) };
+            let sent = reads::alone(flash, c, all, (0.0, own_pace), self.least());
+            let first = lists + all.0.bytes * own_pace;
             (dealt + sent).max(first) + through.max(0.0) + self.behind(controller.entries, nvme::COMPLETION)
         } else {
             let begun = dealt.max(lists);
@@ -201,6 +211,7 @@ impl One<'_> {
         match self.ends {
             Ends::Least if k.trim => one,
             Ends::Least => one.max(k.bytes * pace),
+            Ends::Usual if k.read => one,
             Ends::Usual => one + rest + (n - 1.0) * keys.command_time.at(c).seconds(),
         }
     }

@@ -8,9 +8,10 @@
 use crate::estimate::storage::Kind;
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::ends::Ends;
-use crate::estimate::storage::flash;
+use crate::estimate::storage::flash::{self, Beside};
 use crate::estimate::storage::nvme;
 use crate::estimate::storage::queueing::Station;
+use crate::estimate::storage::reads;
 use crate::estimate::storage::unloaded::One;
 use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::scenario::quantity::Corner;
@@ -97,11 +98,16 @@ impl<'a> Places<'a> {
                 let link = keys.at(one.corner);
                 let size = (piece.round() as u64).max(1);
                 let bytes = if k.read { link.read(size).to_initiator } else { link.write(size).to_target };
-                let wire = Station::one(bytes as f64 / link.rate.bytes());
+                let beside = Beside {
+                    stations: &[Station::one(d.command_time.at(one.corner).seconds())],
+                    link: Station::one(bytes as f64 / link.rate.bytes()),
+                    follow: Some((reads::wire(&link, piece), reads::Cut::NONE)),
+                    drives: 1.0,
+                };
                 let n = (outstanding * commands / disks).clamp(1.0, f64::from(self.depth)) * part;
                 let n = n.round().max(1.0) as u32;
                 let kind = Kind { bytes: piece, ..k };
-                (flash::among(d, one.corner, kind, (n, alone, programs), &[wire], 1.0) - alone).max(0.0)
+                (flash::among(d, one.corner, kind, (n, alone, programs), &beside) - alone).max(0.0)
             }
             _ => 0.0,
         };

@@ -12,6 +12,7 @@ mod fabrics;
 mod iometer;
 mod laws;
 mod nvme;
+mod pages;
 mod places;
 mod raid;
 mod reasons;

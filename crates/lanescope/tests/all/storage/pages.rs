@@ -1,0 +1,92 @@
+//! Reads of solid-state drives that are cut at the pages: each waits for the last of them.
+
+use crate::common::choices::{Choices, none_apart, runner};
+use crate::common::{plan, simulate_by};
+use lanescope::estimate::estimate;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::Config;
+use std::cell::{Cell, RefCell};
+
+/// A drive behind an adapter, or an NVMe drive, with so many reads of some size outstanding. Connections open at once:
+/// how many more there are where pages come apart is not in the share.
+fn reads(c: &mut Choices, outstanding: u32) -> String {
+    let nvme = c.below(2) == 0;
+    let mut keys = format!(
+        "channels = {}\ndies = {}\nplanes = {}\nplane_reads = \"{}\"\npage = \"{}\"\nread_time = \"{} us\"\n\
+         channel_rate = \"{} MB/s\"\n",
+        1 + c.below(16),
+        1 + c.below(4),
+        1 << c.below(3),
+        c.of(&["independent", "together"]),
+        c.of(&["4 KiB", "8 KiB", "16 KiB"]),
+        20 + c.below(100),
+        200 * (1 + c.below(6)),
+    );
+    if c.below(3) == 0 {
+        keys +=
+            &format!("lower_read_time = \"{} us\"\nupper_read_time = \"{} us\"\n", 10 + c.below(40), 60 + c.below(80));
+    }
+    if c.below(3) == 0 {
+        keys += &format!("rate = \"{} MB/s\"\n", 500 * (1 + c.below(10)));
+    }
+    let parts = match nvme {
+        true => format!(
+            "[parts.d]\nis = \"nvme\"\n{keys}[links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"{}\"\n",
+            c.of(&["gen3 x4", "gen4 x4", "gen5 x4"])
+        ),
+        false => format!(
+            "[parts.hba]\nis = \"host-adapter\"\nqueue_depth = 64\n\
+             [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen3 x8\"\n\
+             [parts.d]\nis = \"ssd\"\n{keys}[links.wire]\nbetween = [\"hba\", \"d\"]\nsas = \"{}\"\n\
+             connection = \"0 ns\"\n",
+            c.of(&["6G", "12G"])
+        ),
+    };
+    let size: u64 = [c.about(512, 1 << 20), 4096 << c.below(9)][c.below(2)];
+    format!(
+        "[parts.host]\nis = \"root-complex\"\n{parts}[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\n\
+         outstanding = {outstanding}\nsubmit_time = \"500 ns\"\ncomplete_time = \"500 ns\"\naccess = {{ size = \"{size} B\", align = \"{} B\", random = \"{} %\" }}\n\
+         [run]\nfor = \"{} ms\"\nwarmup = \"20 ms\"\n",
+        if c.below(2) == 0 { 512 } else { size },
+        c.below(2) * 100,
+        200 + size / 1000,
+    )
+}
+
+/// How far share and simulation are apart at most, beside what the window may cut off, and half of the interval in
+/// which the simulation's mean lies; twice as far where several follow one another, and those that share a page queue
+/// at its die.
+fn within(most: f64, name: &str, outstanding: impl Fn(&mut Choices) -> u32) {
+    let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
+    let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
+    let result = runner.run(&vec(any::<u8>(), 20..28), |bytes| {
+        let c = &mut Choices(bytes.iter());
+        let n = outstanding(c);
+        let text = reads(c, n);
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+        let (report, s) = (estimate(&plan, &d), simulate_by(&plan, 1, u64::MAX));
+        let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
+        let off = share / seen - 1.0;
+        worst.set(worst.get().max(off.abs()));
+        let rate = &s.flows[0].rate;
+        let edge = s.flows[0].in_flight / s.flows[0].operations as f64 + rate.half.unwrap_or(0.0) / rate.mean;
+        if off.abs() > if n > 1 && text.contains("random = \"0 %\"") { 2.0 * most } else { most } + edge {
+            wrong.borrow_mut().push(format!("{share} and {seen}: {off}\n{text}"));
+        }
+        Ok(())
+    });
+    println!("{name}: at most {:.4} apart", worst.get());
+    none_apart(result, &wrong.into_inner());
+}
+
+#[test]
+fn a_lone_read_waits_for_its_last_page_alike() {
+    within(0.03, "one", |_| 1);
+}
+
+#[test]
+fn reads_wait_for_one_another_alike() {
+    within(0.05, "several", |c| 2 << c.below(6));
+}
