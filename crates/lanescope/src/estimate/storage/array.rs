@@ -190,8 +190,8 @@ pub(in crate::estimate) fn demand(
 }
 
 /// Time of one of `n` reads of disks or solid-state drives, or of writes through to them, with those that wait beside
-/// it for heads, channels, dies or stripes, on so many cores; a read of a drive waits for programs, so long a page. Not of a write of
-/// RAID 5, whose heads wait for one another ([`demand`]).
+/// it for heads, channels, dies or stripes, on so many cores; a read of a drive waits for programs, so long a page. Not
+/// of a write of RAID 5, whose heads wait for one another ([`demand`]).
 pub(in crate::estimate) fn queued(
     storage: &Storage,
     corner: Corner,
@@ -217,7 +217,9 @@ pub(in crate::estimate) fn queued(
         (Device::Ssd(d), Medium::Serial { keys, .. }) => {
             let keys = keys.at(corner);
             let wire = keys.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / keys.rate.bytes();
-            let link = Station::of_drives(disks, mirrored, cut.pieces, wire);
+            // Pages of several commands go over it by turns.
+            let rest = 0.5 / (k.bytes / cut.pieces / d.page.at(corner).f64()).max(1.0);
+            let link = Station { rest, ..Station::of_drives(disks, mirrored, cut.pieces, wire) };
             let keys_of = storage.adapter(flow).and_then(|own| own.host_adapter());
             let given = keys_of.map_or(0.0, |keys| {
                 let each = keys.drive_command_time.as_ref().filter(|_| matches!(flow.volume, Volume::Array(_)));

@@ -530,7 +530,12 @@ fn full_queues(storage: &Storage, corner: Corner, flow: &IoFlow, drive: &Drive, 
 
 /// For how long an I/O has entries of a drive's queues, those of all of its commands added, seconds.
 fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
-    let of = |k: Kind| nvme::commands(drive.controller, one.corner, k) * one.of_queue(drive, k);
+    // Those of one I/O begin together, and are done one behind the other: on average halfway.
+    let of = |k: Kind| {
+        let n = nvme::commands(drive.controller, one.corner, k);
+        let first = one.of_queue(drive, Kind { bytes: k.bytes / n, ..k });
+        n * if n > 1.0 && one.ends == Ends::Usual { (first + one.of_queue(drive, k)) / 2.0 } else { first }
+    };
     let Some((a, _)) = one.plan.storage.host_array(flow) else { return of(k) };
     let s = Shape::of(a, flow, k, one.ends);
     let steps = [0, 1].into_iter().filter(|w| s.commands[*w] > 0.0).map(|w| {

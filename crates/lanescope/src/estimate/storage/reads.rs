@@ -34,7 +34,7 @@ const PAGES: u64 = 40_000;
 const FEWEST: u64 = 16;
 const TIMES: u64 = 6;
 
-/// Pages of a longer read that are followed: the others come as they do.
+/// Pages, and commands, of a longer read that are followed: the others come as they do.
 const LONGEST: u64 = 2048;
 
 /// Pages of all reads that are outstanding, up to which they are followed: of more hardly any channel is ever without
@@ -70,36 +70,29 @@ pub(in crate::estimate) fn wire(link: &Serial, bytes: f64) -> Wire {
 }
 
 /// Seconds of one read by itself from its arrival until its last data are on their way over a link, or over what is
-/// slower behind it: the mean, or the least. In commands of so many bytes at most, one beside the other; and where it
-/// lies on several drives alike (`disks`), as much on each, until the last of them is there.
+/// slower behind it: the mean, or the least. Its commands go one beside the other.
 pub(in crate::estimate) fn alone(k: &Ssd, corner: Corner, (kind, cut): (Kind, Cut), wire: Wire, least: bool) -> f64 {
     let drive = Drive::new(k, corner, (kind, cut), wire);
     if least {
         return drive.least(sense(k, corner, true), kind.bytes);
     }
     let size = kind.bytes;
-    if let (true, Some(sense)) = (drive.whole, drive.mean) {
-        return sense + size * (drive.channel + drive.own) + wire.0 + size * wire.1;
+    if drive.whole && drive.house.0 == 0.0 {
+        return drive.mean + size * (drive.channel + drive.own) + wire.0 + size * wire.1;
     }
-    let mut key = drive.key();
-    key.push(kind.disks.to_bits());
-    known(key, || {
-        let reads = drive.reads().next_multiple_of(drive.places);
-        let mut times = drive.follow(&Load { n: 1, rest: 0.0, behind: 0.0, stations: &[] }, reads).times;
-        times.iter_mut().for_each(|t| *t *= drive.longer);
-        let (n, of) = (times.len() as f64, kind.disks);
-        if of <= 1.0 {
-            return times.iter().sum::<f64>() / n;
-        }
-        // The last of several: how often it is the i-th of all, as they are ordered.
-        times.sort_unstable_by(f64::total_cmp);
-        let upto = |i: usize| (i as f64 / n).powf(of);
-        times.iter().enumerate().map(|(i, t)| t * (upto(i + 1) - upto(i))).sum()
+    known(drive.key(), || {
+        let reads = match drive.reads() {
+            few if few < drive.places => few,
+            many => many.next_multiple_of(drive.places),
+        };
+        let times = drive.follow(&Load { n: 1, rest: 0.0, behind: 0.0, stations: &[] }, reads).times;
+        times.iter().sum::<f64>() / times.len() as f64 * drive.longer
     })
 }
 
 /// Seconds of one of `n` reads that are outstanding at a drive and come there by some stations, when it would take so
-/// long by itself, and the link is taken for it as a station is. `None` where chance does not matter: each is one page anywhere, or they are very many.
+/// long by itself and takes its link as a station. `None` where chance does not matter: each is one page anywhere, or
+/// they are very many.
 pub(in crate::estimate) fn among(
     k: &Ssd,
     corner: Corner,
@@ -109,11 +102,11 @@ pub(in crate::estimate) fn among(
     (stations, link): (&[Station], &Station),
 ) -> Option<f64> {
     let drive = Drive::new(k, corner, (kind, cut), wire);
-    if n < 2 || drive.whole && kind.random > 0.0 || u64::from(n) * drive.touched() > MOST {
+    if n < 2 || drive.whole && drive.random && drive.house.0 == 0.0 || u64::from(n) * drive.touched() > MOST {
         return None;
     }
     let passed: f64 = stations.iter().map(|s| s.visits * s.service).sum();
-    let inside = alone(k, corner, (Kind { disks: 1.0, ..kind }, cut), wire, false) / drive.longer;
+    let inside = alone(k, corner, (kind, cut), wire, false) / drive.longer;
     let behind = (link.visits * link.service - wire.0 - kind.bytes * wire.1).max(0.0);
     let rest = (time - passed - inside * drive.longer).max(0.0);
     // Of small ones that follow one another several lie on one page.
@@ -159,6 +152,8 @@ struct Batch {
 struct Die {
     free: f64,
     batches: Vec<Batch>,
+    /// Intervals in which it has worked for itself.
+    intervals: u64,
 }
 
 impl Die {
@@ -248,7 +243,7 @@ struct Drive {
     /// Seconds of a byte on a channel, and at the drive's own rate.
     channel: f64,
     own: f64,
-    /// The part of a die's time that the drive takes for itself, and for how long at once.
+    /// The part of a die's time that the drive takes for itself, and for how long at once: so long in each interval.
     house: (f64, f64),
     wire: Wire,
     page: u64,
@@ -260,9 +255,9 @@ struct Drive {
     random: bool,
     places: u64,
     common: u64,
-    /// Whether each is one page, and what it takes to sense that, where the mean will do.
+    /// Whether each is one page, and the mean time to sense one.
     whole: bool,
-    mean: Option<f64>,
+    mean: f64,
     cut: Cut,
 }
 
@@ -272,10 +267,8 @@ impl Drive {
         let planes = n(k.planes.at(corner).get());
         let joint = if k.plane_reads.typical == PlaneReads::Together { planes } else { 1 };
         let (times, house) = (read_times(k, corner), house(k, corner));
-        let mean = times.iter().sum::<f64>() / 3.0 + house.0 * house.1 / 2.0;
-        let same = house.0 == 0.0 && times.iter().all(|t| *t == times[0]);
         let (page, size) = (k.page.typical.0.max(1), (kind.bytes.round() as u64).max(1));
-        let followed = size.min(page.saturating_mul(LONGEST));
+        let followed = size.min(page.saturating_mul(LONGEST)).min(cut.most.saturating_mul(LONGEST));
         // Where commands begin in a page: multiples of what their step and the page have in common.
         let common = gcd(kind.step.max(1), page);
         let all = page / common;
@@ -296,7 +289,7 @@ impl Drive {
             places: all.clamp(1, PLACES),
             common,
             whole: (all - 1) * common + size <= page,
-            mean: (kind.disks <= 1.0 || same).then_some(mean),
+            mean: times.iter().sum::<f64>() / 3.0,
             cut,
         }
     }
@@ -304,18 +297,18 @@ impl Drive {
     /// All that reads of it hang on.
     fn key(&self) -> Vec<u64> {
         let Drive { channels, dies, joint, times, channel, own, house, wire, page, size, longer, .. } = *self;
-        let Drive { step, random, places, common, whole, mean, cut, .. } = *self;
-        let flags = u64::from(random) | u64::from(whole) << 1 | u64::from(mean.is_some()) << 2;
-        let mut key = vec![channels, dies, joint, page, size, step, places, common, flags, cut.most];
+        let Drive { step, random, places, common, cut, .. } = *self;
+        let mut key = vec![channels, dies, joint, page, size, step, places, common, u64::from(random), cut.most];
         key.extend(times.map(f64::to_bits));
         let others = [channel, own, house.0, house.1, wire.0, wire.1, longer, cut.apart];
         key.extend(others.map(f64::to_bits));
         key
     }
 
-    /// Where the i-th of some that begin anywhere begins in its page.
+    /// Where the i-th of some that begin anywhere begins in its page: a step that is prime to all goes to all of
+    /// them, and few are spread.
     fn place(&self, i: u64) -> u64 {
-        self.page / self.common * (i % self.places) / self.places * self.common
+        self.page / self.common * (i * 101 % self.places) / self.places * self.common
     }
 
     /// Pages of one that are followed, at most.
@@ -340,7 +333,8 @@ impl Drive {
         parts
     }
 
-    /// A read of so many bytes at its least, which senses a page for so long: each page on a channel of its own, wherever it begins.
+    /// A read of so many bytes at its least, which senses a page for so long: each page on a channel of its own,
+    /// wherever it begins.
     fn least(&self, sense: f64, size: f64) -> f64 {
         let channels = self.channels as f64;
         let all = size * self.channel / channels;
@@ -498,11 +492,18 @@ impl Drive {
         let drawn = mixed(page);
         let number = place_of(drawn >> 32, self.channels) * self.dies + place_of(drawn, self.dies);
         let more = mixed(!drawn);
-        let die = &mut dies[number as usize % dies.len()];
-        // Who comes to an idle one may find that it works for itself.
-        let at = (mixed(more) >> 11) as f64 / (1_u64 << 53) as f64;
-        if at < self.house.0 && die.free <= now {
-            die.free = now + at / self.house.0 * self.house.1;
+        let at = number as usize % dies.len();
+        let die = &mut dies[at];
+        let (part, once) = self.house;
+        while part > 0.0 {
+            // At some moment of its next interval.
+            let drawn = mixed(mixed(at as u64) ^ die.intervals) >> 11;
+            let next = (die.intervals as f64 + drawn as f64 / (1_u64 << 53) as f64) * once / part;
+            if next > now.max(die.free) {
+                break;
+            }
+            die.free = die.free.max(next) + once;
+            die.intervals += 1;
         }
         let span = self.times[place_of(more, 3) as usize];
         die.sense((place_of(more >> 32, self.joint), self.joint), span, now)

@@ -437,6 +437,8 @@ impl One<'_> {
             // What a disk has read ahead is at hand, parities or not.
             false if heads && k.random == 0.0 => (size / cut.disks, cut.disks),
             false if heads => (size / cut.disks * cut.swept(a, k), cut.disks),
+            // All pieces of a read that lie on a drive go by together.
+            false if k.read => ((size / cut.disks).max(size.min(strip)), 1.0),
             false => (size.min(strip), 1.0),
         };
         let Some(&first) = a.disks.first() else { return 0.0 };

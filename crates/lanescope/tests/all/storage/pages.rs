@@ -30,6 +30,9 @@ fn reads(c: &mut Choices, outstanding: u32) -> String {
     if c.below(3) == 0 {
         keys += &format!("rate = \"{} MB/s\"\n", 500 * (1 + c.below(10)));
     }
+    if c.below(4) == 0 {
+        keys += &format!("housekeeping = \"{} us\"\nhousekeeping_interval = \"10 ms\"\n", 50 + c.below(450));
+    }
     let parts = match nvme {
         true => format!(
             "[parts.d]\nis = \"nvme\"\n{keys}[links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"{}\"\n",
@@ -46,11 +49,12 @@ fn reads(c: &mut Choices, outstanding: u32) -> String {
     let size: u64 = [c.about(512, 1 << 20), 4096 << c.below(9)][c.below(2)];
     format!(
         "[parts.host]\nis = \"root-complex\"\n{parts}[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\n\
-         outstanding = {outstanding}\nsubmit_time = \"500 ns\"\ncomplete_time = \"500 ns\"\naccess = {{ size = \"{size} B\", align = \"{} B\", random = \"{} %\" }}\n\
+         outstanding = {outstanding}\nsubmit_time = \"500 ns\"\ncomplete_time = \"500 ns\"\n\
+         access = {{ size = \"{size} B\", align = \"{} B\", random = \"{} %\" }}\n\
          [run]\nfor = \"{} ms\"\nwarmup = \"20 ms\"\n",
         if c.below(2) == 0 { 512 } else { size },
         c.below(2) * 100,
-        200 + size / 1000,
+        100 + size / 4000,
     )
 }
 
@@ -60,7 +64,7 @@ fn reads(c: &mut Choices, outstanding: u32) -> String {
 fn within(most: f64, name: &str, outstanding: impl Fn(&mut Choices) -> u32) {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
-    let result = runner.run(&vec(any::<u8>(), 20..28), |bytes| {
+    let result = runner.run(&vec(any::<u8>(), 20..30), |bytes| {
         let c = &mut Choices(bytes.iter());
         let n = outstanding(c);
         let text = reads(c, n);
