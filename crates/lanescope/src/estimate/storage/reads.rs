@@ -41,6 +41,9 @@ const LONGEST: u64 = 2048;
 /// one.
 const MOST: u64 = 4096;
 
+/// How often a die may work for itself before it senses a page.
+const IN_A_ROW: u32 = 100;
+
 /// Channels, and dies, that are told apart.
 const APART: u64 = 1 << 14;
 
@@ -182,7 +185,7 @@ impl Die {
 
 /// A number of 32 bits as a place of so many.
 fn place_of(bits: u64, of: u64) -> u64 {
-    (bits & u64::from(u32::MAX)) * of >> 32
+    ((bits & u64::from(u32::MAX)) * of) >> 32
 }
 
 /// Reads that are outstanding: how many, how long until one that is done comes again, and what it passes then.
@@ -495,15 +498,21 @@ impl Drive {
         let at = number as usize % dies.len();
         let die = &mut dies[at];
         let (part, once) = self.house;
-        while part > 0.0 {
-            // At some moment of its next interval.
-            let drawn = mixed(mixed(at as u64) ^ die.intervals) >> 11;
-            let next = (die.intervals as f64 + drawn as f64 / (1_u64 << 53) as f64) * once / part;
-            if next > now.max(die.free) {
-                break;
+        if part > 0.0 {
+            // What an idle one has done before does not matter; and who has nearly no time left stays late.
+            let every = once / part;
+            let before = if die.free <= now { (now - once) / every } else { 0.0 };
+            die.intervals = die.intervals.max(before as u64);
+            for _ in 0..IN_A_ROW {
+                // At some moment of its next interval.
+                let drawn = mixed(mixed(at as u64) ^ die.intervals) >> 11;
+                let next = (die.intervals as f64 + drawn as f64 / (1_u64 << 53) as f64) * every;
+                if next > now.max(die.free) {
+                    break;
+                }
+                die.free = die.free.max(next) + once;
+                die.intervals += 1;
             }
-            die.free = die.free.max(next) + once;
-            die.intervals += 1;
         }
         let span = self.times[place_of(more, 3) as usize];
         die.sense((place_of(more >> 32, self.joint), self.joint), span, now)
