@@ -2,12 +2,12 @@
 //! others outstanding.
 //!
 //! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every
-//! program were full. The time of a command alone is the least: pages on different channels. With others outstanding,
-//! reads wait at channels and link as a mean-value analysis has it ([`queueing`](super::queueing)), all of one kind and
-//! pages anywhere; writes share programs by halves: while one half of those outstanding is programmed, the other waits;
-//! of an array, whose drives are drawn, they are followed one by one.
-//! What garbage collection moves, erases, and programs that hold their dies are in the usual demands and in no bound;
-//! how long reads wait for those is in [`programs`](super::programs). Not in it: mixes of kinds.
+//! program were full. How long a read of a drive takes, alone or with others, is in [`reads`]; where several drives
+//! share them, or they wait for programs too, they wait at dies, channels and link as a mean-value analysis has it
+//! ([`queueing`](super::queueing)), all of one kind and pages anywhere. Writes share programs by halves: while one half
+//! of those outstanding is programmed, the other waits; of an array, whose drives are drawn, they are followed one by
+//! one. What garbage collection moves, erases, and programs that hold their dies are in the usual demands and in no
+//! bound; how long reads wait for those is in [`programs`](super::programs). Not in it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::queueing::{Station, queue};
