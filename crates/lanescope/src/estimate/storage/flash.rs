@@ -11,39 +11,17 @@
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::queueing::{Station, queue};
-use crate::estimate::storage::reads::{self, PLACES, Wire};
+use crate::estimate::storage::reads::{self, PLACES, Wire, house, sense};
 use crate::estimate::storage::{Kind, Part};
 use crate::scenario::keys::{PlaneReads, Ssd};
-use crate::scenario::quantity::{Corner, Quantity};
+use crate::scenario::quantity::Corner;
 use crate::tools::{gcd, mixed};
-use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Pages that a command has at least.
 fn pages(k: &Ssd, bytes: f64) -> f64 {
     (bytes / k.page.typical.f64().max(1.0)).ceil().max(1.0)
-}
-
-/// Seconds to sense a lower, a middle and an upper page.
-pub(super) fn read_times(k: &Ssd, corner: Corner) -> [f64; 3] {
-    let middle = k.read_time.at(corner).seconds();
-    let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.at(corner).seconds());
-    [other(&k.lower_read_time), middle, other(&k.upper_read_time)]
-}
-
-/// The mean of them; or the least.
-pub(super) fn sense(k: &Ssd, corner: Corner, least: bool) -> f64 {
-    let all = read_times(k, corner);
-    if least { all.into_iter().fold(f64::INFINITY, f64::min) } else { all.iter().sum::<f64>() / 3.0 }
-}
-
-/// The part of a die's time that the drive takes for itself, and for how long at once, seconds.
-pub(super) fn house(k: &Ssd, corner: Corner) -> (f64, f64) {
-    let Some(time) = &k.housekeeping else { return (0.0, 0.0) };
-    let every = k.housekeeping_interval.at(corner).seconds().max(1e-15);
-    let time = time.at(corner).seconds().min(every);
-    (time / every, time)
 }
 
 /// Planes that sense by themselves.

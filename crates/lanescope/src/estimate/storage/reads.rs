@@ -10,12 +10,12 @@
 //! that pages of one read open anew where they come apart.
 
 use crate::estimate::storage::Kind;
-use crate::estimate::storage::flash::{house, read_times, sense};
 use crate::estimate::storage::queueing::Station;
 use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd};
-use crate::scenario::quantity::Corner;
+use crate::scenario::quantity::{Corner, Quantity};
 use crate::tools::{gcd, mixed};
+use crate::units::Time;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -41,11 +41,35 @@ const LONGEST: u64 = 2048;
 /// one.
 const MOST: u64 = 4096;
 
+/// Reads that follow one another on one page, up to which they are followed.
+const ON_ONE: u64 = 16;
+
 /// How often a die may work for itself before it senses a page.
 const IN_A_ROW: u32 = 100;
 
 /// Channels, and dies, that are told apart.
 const APART: u64 = 1 << 14;
+
+/// Seconds to sense a lower, a middle and an upper page.
+fn read_times(k: &Ssd, corner: Corner) -> [f64; 3] {
+    let middle = k.read_time.at(corner).seconds();
+    let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.at(corner).seconds());
+    [other(&k.lower_read_time), middle, other(&k.upper_read_time)]
+}
+
+/// The mean of them; or the least.
+pub(super) fn sense(k: &Ssd, corner: Corner, least: bool) -> f64 {
+    let all = read_times(k, corner);
+    if least { all.into_iter().fold(f64::INFINITY, f64::min) } else { all.iter().sum::<f64>() / 3.0 }
+}
+
+/// The part of a die's time that the drive takes for itself, and for how long at once, seconds.
+pub(super) fn house(k: &Ssd, corner: Corner) -> (f64, f64) {
+    let Some(time) = &k.housekeeping else { return (0.0, 0.0) };
+    let every = k.housekeeping_interval.at(corner).seconds().max(1e-15);
+    let time = time.at(corner).seconds().min(every);
+    (time / every, time)
+}
 
 /// How a read is cut into commands: bytes of one at most, and how much later than the one before it each begins.
 #[derive(Clone, Copy)]
@@ -94,8 +118,8 @@ pub(in crate::estimate) fn alone(k: &Ssd, corner: Corner, (kind, cut): (Kind, Cu
 }
 
 /// Seconds of one of `n` reads that are outstanding at a drive and come there by some stations, when it would take so
-/// long by itself and takes its link as a station. `None` where chance does not matter: each is one page anywhere, or
-/// they are very many.
+/// long by itself and takes its link as a station. `None` where they are not followed: each is one page anywhere, many
+/// lie on one page, or they are very many.
 pub(in crate::estimate) fn among(
     k: &Ssd,
     corner: Corner,
@@ -105,15 +129,16 @@ pub(in crate::estimate) fn among(
     (stations, link): (&[Station], &Station),
 ) -> Option<f64> {
     let drive = Drive::new(k, corner, (kind, cut), wire);
-    if n < 2 || drive.whole && drive.random && drive.house.0 == 0.0 || u64::from(n) * drive.touched() > MOST {
+    // Of small ones that follow one another several lie on one page; of very many, too few pages were followed.
+    let on_one = if drive.random { 1 } else { (drive.page / drive.step).max(1) };
+    let chance = n > 1 && on_one <= ON_ONE && !(drive.whole && drive.random && drive.house.0 == 0.0);
+    if !chance || u64::from(n) * drive.touched() > MOST {
         return None;
     }
     let passed: f64 = stations.iter().map(|s| s.visits * s.service).sum();
     let inside = alone(k, corner, (kind, cut), wire, false) / drive.longer;
     let behind = (link.visits * link.service - wire.0 - kind.bytes * wire.1).max(0.0);
     let rest = (time - passed - inside * drive.longer).max(0.0);
-    // Of small ones that follow one another several lie on one page.
-    let on_one = if drive.random { 1 } else { (drive.page / drive.step).clamp(1, 16) };
     let reads = (drive.reads() / 2 * on_one).max(TIMES * u64::from(n));
     let mut key = drive.key();
     key.extend([u64::from(n), rest.to_bits(), behind.to_bits()]);
