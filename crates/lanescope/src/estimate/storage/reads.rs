@@ -4,7 +4,8 @@
 //! How many meet there is by chance, and how long the last takes is no sum of means: so some reads of a kind are
 //! followed, one by itself or as many as are outstanding, each page to a place that is drawn. The draws are the same
 //! whatever the drive is like, and of twice as many channels or dies each lies in its half of the same place: what
-//! makes a drive faster makes no read slower by chance. At its least a read finds all its pages on different channels.
+//! makes a drive faster makes no read by itself slower by chance, and those of several by about one per cent. At its
+//! least a read finds all its pages on different channels.
 //!
 //! Not in it: programs that hold up reads, which come on top ([`programs`](super::programs)), and connections of SAS
 //! that pages of one read open anew where they come apart.

@@ -68,6 +68,13 @@ pub(crate) fn planned(text: &str, sets: &[&str]) -> Plan {
     }
 }
 
+/// What a text comes to by both methods: its estimate, and its simulation to the end.
+pub(crate) fn by_both(text: &str) -> (Report, Simulation) {
+    let (plan, d) = plan(text, &[]);
+    let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+    (estimate(&plan, &d), simulate_by(&plan, 1, u64::MAX))
+}
+
 /// Simulates a plan to its end, so many events at a time.
 pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
     let mut run = Run::new(plan, seed, &mut Diagnostics::default()).expect("this can be simulated");

@@ -1,8 +1,7 @@
 //! Reads of solid-state drives that are cut at the pages: each waits for the last of them.
 
+use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
-use crate::common::{plan, simulate_by};
-use lanescope::estimate::estimate;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -68,9 +67,7 @@ fn within(most: f64, name: &str, outstanding: impl Fn(&mut Choices) -> u32) {
         let c = &mut Choices(bytes.iter());
         let n = outstanding(c);
         let text = reads(c, n);
-        let (plan, d) = plan(&text, &[]);
-        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
-        let (report, s) = (estimate(&plan, &d), simulate_by(&plan, 1, u64::MAX));
+        let (report, s) = by_both(&text);
         let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
         let off = share / seen - 1.0;
         worst.set(worst.get().max(off.abs()));

@@ -1,9 +1,8 @@
 //! Places of an adapter's queues at its drives, fewer than what is outstanding: those that wait at the adapter wait for
 //! nobody in a drive.
 
+use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
-use crate::common::{plan, simulate_by};
-use lanescope::estimate::estimate;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -60,10 +59,7 @@ fn few_places_hold_up_alike() {
     let (all, apart) = (Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 12..20), |bytes| {
         let text = drives(&mut Choices(bytes.iter()));
-        let (plan, d) = plan(&text, &[]);
-        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
-        let report = estimate(&plan, &d);
-        let s = simulate_by(&plan, 1, u64::MAX);
+        let (report, s) = by_both(&text);
         let flow = &report.flows[0];
         few.set(few.get() + u32::from(flow.bound_by.resource == "commands at it"));
         let (share, seen) = (flow.share.typical, s.flows[0].rate.mean);
@@ -104,9 +100,7 @@ fn a_lone_write_is_programmed_alike() {
             c.of(&["3G", "6G", "12G"]),
             c.about(512, 1 << 20),
         );
-        let (plan, d) = plan(&text, &[]);
-        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
-        let (report, s) = (estimate(&plan, &d), simulate_by(&plan, 1, u64::MAX));
+        let (report, s) = by_both(&text);
         let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
         let off = share / seen - 1.0;
         worst.set(worst.get().max(off.abs()));
