@@ -15,7 +15,7 @@ use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::{Kind, Part, SECTOR, command, queue_pairs};
 use crate::plan::Dma;
 use crate::plan::storage::{Array, Device, IoFlow, Medium, Storage, Target, Volume};
-use crate::scenario::keys::{Level, Line, WHOLE};
+use crate::scenario::keys::{Level, Line, Ssd, WHOLE};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -189,6 +189,66 @@ pub(in crate::estimate) fn demand(
     }
 }
 
+/// Where an I/O's commands lie: on the first of so many disks alike, how it is cut, and whether mirrors take turns.
+struct Lies {
+    disk: u32,
+    disks: f64,
+    cut: Cut,
+    mirrored: bool,
+}
+
+impl Lies {
+    /// `None` of what waits for no disk, or is no I/O of disks.
+    fn of(storage: &Storage, flow: &IoFlow, k: Kind) -> Option<Lies> {
+        let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
+        match flow.volume {
+            Volume::Target(disk) => {
+                Some(Lies { disk, disks: 1.0, cut: Cut { pieces: 1.0, disks: 1.0, stripes: 1.0 }, mirrored: false })
+            }
+            Volume::Array(a) => {
+                let a = &storage.arrays[a as usize];
+                let disk = *a.disks.first().filter(|_| k.read || !back && !a.has_parity())?;
+                // Two mirrors write the same.
+                let disks = if a.mirrors() && !k.read { a.data_disks() } else { a.disks.len() as u64 } as f64;
+                Some(Lies { disk, disks, cut: Cut::of(storage, a, flow, k), mirrored: a.mirrors() && k.read })
+            }
+            Volume::Station(_) => None,
+        }
+    }
+}
+
+/// Solid-state drives on serial links, and what commands of an I/O pass on their way there from so many cores.
+pub(in crate::estimate) fn way<'a>(
+    storage: &'a Storage,
+    corner: Corner,
+    flow: &IoFlow,
+    k: Kind,
+    cores: f64,
+) -> Option<(&'a Ssd, Beside)> {
+    let Lies { disk, disks, cut, mirrored } = Lies::of(storage, flow, k)?;
+    let Target { device, transport, .. } = &storage.targets[disk as usize];
+    let (Device::Ssd(d), Medium::Serial { keys, .. }) = (device, &storage.transports[*transport as usize].medium)
+    else {
+        return None;
+    };
+    let keys = keys.at(corner);
+    let wire = keys.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / keys.rate.bytes();
+    // Pages of several commands go over it by turns.
+    let rest = 0.5 / (k.bytes / cut.pieces / d.page.at(corner).f64()).max(1.0);
+    let link = Station { rest, ..Station::of_drives(disks, mirrored, cut.pieces, wire) };
+    let keys_of = storage.adapter(flow).and_then(|own| own.host_adapter());
+    let given = keys_of.map_or(0.0, |keys| {
+        let each = keys.drive_command_time.as_ref().filter(|_| matches!(flow.volume, Volume::Array(_)));
+        keys.command_time.at(corner).seconds() + each.map_or(0.0, |q| q.at(corner).seconds()) * cut.pieces
+    });
+    let taken = d.command_time.at(corner).seconds();
+    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+    let of_host = Station::of(cores, 1.0, host);
+    let stations = vec![of_host, Station::one(given), Station::of_drives(disks, mirrored, cut.pieces, taken)];
+    let follow = Some((reads::wire(&keys, k.bytes), reads::Commands::ONE));
+    Some((d, Beside { stations, link, follow, drives: disks }))
+}
+
 /// Time of one of `n` reads of disks or solid-state drives, or of writes through to them, with those that wait beside
 /// it for heads, channels, dies or stripes, on so many cores; a read of a drive waits for programs, so long a page. Not
 /// of a write of RAID 5, whose heads wait for one another ([`demand`]).
@@ -199,42 +259,11 @@ pub(in crate::estimate) fn queued(
     (k, alone, held): (Kind, f64, f64),
     (n, cores): (u32, f64),
 ) -> f64 {
-    let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
-    let (disk, disks, cut, mirrored) = match flow.volume {
-        Volume::Target(t) => (t, 1.0, Cut { pieces: 1.0, disks: 1.0, stripes: 1.0 }, false),
-        Volume::Array(a) => {
-            let a = &storage.arrays[a as usize];
-            let Some(&first) = a.disks.first().filter(|_| k.read || !back && !a.has_parity()) else { return alone };
-            // Two mirrors write the same.
-            let disks = if a.mirrors() && !k.read { a.data_disks() } else { a.disks.len() as u64 };
-            (first, disks as f64, Cut::of(storage, a, flow, k), a.mirrors() && k.read)
-        }
-        Volume::Station(_) => return alone,
-    };
-    let Target { device, transport, .. } = &storage.targets[disk as usize];
-    let d = match (device, &storage.transports[*transport as usize].medium) {
-        (Device::Disk(d), _) => d,
-        (Device::Ssd(d), Medium::Serial { keys, .. }) => {
-            let keys = keys.at(corner);
-            let wire = keys.read((k.bytes / cut.pieces).round() as u64).to_initiator as f64 / keys.rate.bytes();
-            // Pages of several commands go over it by turns.
-            let rest = 0.5 / (k.bytes / cut.pieces / d.page.at(corner).f64()).max(1.0);
-            let link = Station { rest, ..Station::of_drives(disks, mirrored, cut.pieces, wire) };
-            let keys_of = storage.adapter(flow).and_then(|own| own.host_adapter());
-            let given = keys_of.map_or(0.0, |keys| {
-                let each = keys.drive_command_time.as_ref().filter(|_| matches!(flow.volume, Volume::Array(_)));
-                keys.command_time.at(corner).seconds() + each.map_or(0.0, |q| q.at(corner).seconds()) * cut.pieces
-            });
-            let taken = d.command_time.at(corner).seconds();
-            let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
-            let of_host = Station::of(cores, 1.0, host);
-            let stations = [of_host, Station::one(given), Station::of_drives(disks, mirrored, cut.pieces, taken)];
-            let follow = Some((reads::wire(&keys, k.bytes), reads::Cut::NONE));
-            let beside = Beside { stations: &stations, link, follow, drives: disks };
-            return flash::among(d, corner, k, (n, alone, held), &beside);
-        }
-        _ => return alone,
-    };
+    let Some(Lies { disk, disks, cut, mirrored }) = Lies::of(storage, flow, k) else { return alone };
+    if let Some((d, beside)) = way(storage, corner, flow, k, cores) {
+        return flash::among(d, corner, k, (n, alone, held), &beside);
+    }
+    let Device::Disk(d) = &storage.targets[disk as usize].device else { return alone };
     if k.random == 0.0 || k.trim || !k.read && d.write_cache.typical {
         return alone;
     }

@@ -2,7 +2,7 @@
 //! others outstanding.
 //!
 //! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every
-//! program were full. How long a read of a drive takes, alone or with others, is in [`reads`]; where several drives
+//! program were full. How long a read of a drive takes, alone or with others, is in [`followed`]; where several drives
 //! share them, or they wait for programs too, they wait at dies, channels and link as a mean-value analysis has it
 //! ([`queueing`](super::queueing)), all of one kind and pages anywhere. Writes share programs by halves: while one half
 //! of those outstanding is programmed, the other waits; of an array, whose drives are drawn, they are followed one by
@@ -10,6 +10,7 @@
 //! bound; how long reads wait for those is in [`programs`](super::programs). Not in it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::followed;
 use crate::estimate::storage::queueing::{Station, queue};
 use crate::estimate::storage::reads::{self, PLACES, Wire, house, sense};
 use crate::estimate::storage::{Kind, Part};
@@ -234,13 +235,13 @@ impl Stripes {
 }
 
 /// What commands pass beside the inside of a drive.
-pub(in crate::estimate) struct Beside<'a> {
+pub(in crate::estimate) struct Beside {
     /// On the way to it.
-    pub(in crate::estimate) stations: &'a [Station],
+    pub(in crate::estimate) stations: Vec<Station>,
     /// Behind it, with their data.
     pub(in crate::estimate) link: Station,
     /// That link, and how a read is cut, where those of one drive alone may be followed.
-    pub(in crate::estimate) follow: Option<(Wire, reads::Cut)>,
+    pub(in crate::estimate) follow: Option<(Wire, reads::Commands)>,
     /// Drives that share them.
     pub(in crate::estimate) drives: f64,
 }
@@ -256,7 +257,7 @@ pub(in crate::estimate) fn among(
 ) -> f64 {
     let drives = beside.drives;
     if let Some((wire, cut)) = beside.follow.filter(|_| kind.read && !kind.trim && held == 0.0 && drives == 1.0)
-        && let Some(time) = reads::among(k, corner, (kind, cut), wire, (n, alone), (beside.stations, &beside.link))
+        && let Some(time) = followed::among(k, corner, (kind, cut), wire, (n, alone), (&beside.stations, &beside.link))
     {
         return time;
     }

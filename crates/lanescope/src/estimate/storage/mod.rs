@@ -9,12 +9,14 @@
 //!
 //! Not in it: queueing for buses, reads and writes that come in bunches, read-ahead that runs dry.
 
+mod among;
 mod array;
 mod cut;
 mod disk;
 mod ends;
 pub(in crate::estimate) mod fabrics;
 mod flash;
+mod followed;
 mod host_array;
 mod nvme;
 mod places;
@@ -38,14 +40,12 @@ use crate::plan::storage::{AdapterKind, Device, IoFlow, Medium, Storage, Target,
 use crate::protocol::scsi;
 use crate::scenario::keys::{Arrivals, Line, WHOLE};
 use crate::scenario::quantity::Corner;
-use cut::Cut;
+use among::{Asked, Waited, queued};
 use disk::{heads, range};
 use ends::Ends;
-use flash::Beside;
 use host_array::Shape;
 use nvme::{Drive, drives};
 use places::{Places, Waits};
-use queueing::Station;
 pub(in crate::estimate) use report::{binding, flows, full, links, notes};
 use std::collections::BTreeMap;
 use unloaded::One;
@@ -79,6 +79,8 @@ pub(in crate::estimate) struct Charged {
     between: f64,
     /// Of that, what it waits at its adapter for places at its disks.
     places: f64,
+    /// Whether it waits for flows that are unlike it as for what they are.
+    told_apart: bool,
     /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
     /// each: as the share has it, and what it may come to.
     late: [f64; 2],
@@ -100,7 +102,7 @@ fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
 
 /// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin
 /// anywhere.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::estimate) struct Kind {
     pub(in crate::estimate) count: f64,
     pub(in crate::estimate) bytes: f64,
@@ -288,8 +290,8 @@ fn command(
 /// those of PCIe.
 ///
 /// `held` is how long a read of a page of each flow waits for programs, seconds; none where it does not.
-pub(in crate::estimate) fn charge(
-    plan: &Plan,
+pub(in crate::estimate) fn charge<'a>(
+    plan: &'a Plan,
     corner: Corner,
     held: &[f64],
     resources: &mut Vec<Resource<Key>>,
@@ -357,35 +359,42 @@ pub(in crate::estimate) fn charge(
     resources.retain(|r| !r.uses.is_empty());
     let mut own: BTreeMap<Part, Resource<Key>> = BTreeMap::new();
     let mut charged = Vec::with_capacity(mixed.len());
+    let one = |f: &'a IoFlow, ends: Ends| {
+        let all = &paces[usize::from(ends == Ends::Usual)];
+        let paces = match storage.adapter(f).map(|a| a.dma) {
+            Some(Dma::Pcie { read, write }) => [all[read.0 as usize], all[write.0 as usize]],
+            Some(Dma::Bus { .. }) | None => [0.0; 2],
+        };
+        One { plan, corner, flow: f, paces, of_flows: all, ends }
+    };
+    let asked: Vec<Asked> = (storage.flows.iter().enumerate())
+        .map(|(i, f)| Asked::new(one(f, Ends::Usual), held.get(i).copied().unwrap_or(0.0)))
+        .collect();
+    let classes = among::classes(storage, corner, &asked);
     for (i, (f, [least, usual])) in storage.flows.iter().zip(&mixed).enumerate() {
         let mix = f.mix();
-        let one = |ends: Ends| {
-            let all = &paces[usize::from(ends == Ends::Usual)];
-            let paces = match storage.adapter(f).map(|a| a.dma) {
-                Some(Dma::Pcie { read, write }) => [all[read.0 as usize], all[write.0 as usize]],
-                Some(Dma::Bus { .. }) | None => [0.0; 2],
-            };
-            One { plan, corner, flow: f, paces, of_flows: all, ends }
-        };
-        let (fast, slow) = (one(Ends::Least), one(Ends::Usual));
-        let all = kinds(&f.lines);
+        let Asked { one: slow, kinds: all, alone, held } = &asked[i];
+        let fast = one(f, Ends::Least);
         let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
         let shortest = mean(&|k| fast.time(k));
-        let held = held.get(i).copied().unwrap_or(0.0);
         let places = Places::of(storage, corner, f);
         // Of each kind: by itself, among all, and what it waits for those that have places at its disks.
         let (mut time, mut among, mut places_of) = (0.0, 0.0, 0.0);
         let mut waits = Vec::with_capacity(all.len());
-        let alone: Vec<f64> = all.iter().map(|k| slow.time(*k)).collect();
-        let sum: f64 = all.iter().zip(&alone).map(|(k, time)| k.count * time).sum();
-        for (k, &alone) in all.iter().zip(&alone) {
-            // Of those outstanding so many are of its kind.
-            let part = k.count * alone / sum.max(1e-300);
-            let of_all = queued(&slow, (*k, alone, held), part);
-            let w = places.as_ref().map_or(Waits::default(), |p| p.waits(&slow, (*k, alone, held), part));
+        for (which, (k, &alone)) in all.iter().zip(alone).enumerate() {
+            time += k.count * alone;
+            if let Some(Waited { time, place }) = classes[i].as_ref().map(|of| of[which]) {
+                among += k.count * time;
+                places_of += k.count * place;
+                waits.push((time - place - alone).max(0.0));
+                continue;
+            }
+            let part = asked[i].part(which);
+            let of_all = queued(slow, (*k, alone, *held), part);
+            let w = places.as_ref().map_or(Waits::default(), |p| p.waits(slow, (*k, alone, *held), part));
             // Where hardly any waits for a place, all are in the drives.
             let few = if w.place > report::WAITS * alone { alone + w.there + w.place } else { 0.0 };
-            (time, among) = (time + k.count * alone, among + k.count * of_all.max(few));
+            among += k.count * of_all.max(few);
             places_of += if few > of_all { k.count * w.place } else { 0.0 };
             waits.push(w.command);
         }
@@ -416,7 +425,7 @@ pub(in crate::estimate) fn charge(
             let parts = &mut parts;
             full_queues(storage, corner, f, &drive, &mut |pair, share, room| {
                 let time = |one: &One| share * mean(&|k| entries(one, f, &drive, k)) / mix.bytes;
-                let (least, usual) = (time(&fast), time(&slow));
+                let (least, usual) = (time(&fast), time(slow));
                 parts.push((Part::Entries(drive.queues.adapter, pair), room, least, (usual - least).max(0.0)));
             });
         }
@@ -428,7 +437,7 @@ pub(in crate::estimate) fn charge(
                     |k: Kind, remote| nvme::commands(drive.controller, corner, k) * one.of_fabric(remote, &drive, k);
                 f.remote.as_ref().map_or(0.0, |remote| mean(&|k| of(k, remote))) / mix.bytes
             };
-            let (least, usual) = (time(&fast), time(&slow));
+            let (least, usual) = (time(&fast), time(slow));
             parts.push((Part::RemoteEntries(i as u32), room, least, (usual - least).max(0.0)));
         }
         if let Some(places) = &places {
@@ -437,7 +446,7 @@ pub(in crate::estimate) fn charge(
                 let of = |(k, wait): (&Kind, &f64)| k.count * places.held(one, *k, part * wait);
                 all.iter().zip(&waits).map(of).sum::<f64>() / mix.bytes / disks
             };
-            let (least, usual) = (held(&fast, 0.0), held(&slow, 1.0));
+            let (least, usual) = (held(&fast, 0.0), held(slow, 1.0));
             let depth = f64::from(places.depth);
             let parts_of = |t: &u32| (Part::Queue(*t), depth, least.min(usual), (usual - least).max(0.0));
             parts.extend(places.disks.iter().filter(|_| usual > 0.0).map(parts_of));
@@ -465,6 +474,7 @@ pub(in crate::estimate) fn charge(
             among,
             between,
             places: places_of,
+            told_apart: classes[i].is_some(),
             late,
         });
     }
@@ -544,106 +554,6 @@ fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
         s.commands[w] * of(Kind { bytes, read: k.read || w == 0, ..k })
     });
     steps.sum::<f64>() / a.disks.len() as f64
-}
-
-/// Time of an I/O, which takes so long alone, with those that wait beside it at a disk or in a solid-state drive,
-/// seconds; a read waits there for programs, so long a page. Of those outstanding, so much are of its kind.
-fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) -> f64 {
-    let One { plan, corner, flow, .. } = *slow;
-    let storage = &*plan.storage;
-    if let Some(drive) = drives(storage, flow).first() {
-        return queued_at_drives(storage, corner, flow, (k, alone, held), slow, drive);
-    }
-    if let Volume::Array(a) = flow.volume
-        && let Some(drive) = nvme::behind(storage, &storage.arrays[a as usize]).first()
-    {
-        return queued_behind(slow, a, (k, alone, held), drive);
-    }
-    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
-    let n = (f64::from(n) * part).round().max(1.0) as u32;
-    array::queued(storage, corner, flow, (k, alone, held), (n, cores))
-}
-
-/// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
-/// takes wait for room there, which the drives decide.
-fn queued_behind(slow: &One, array: u32, (k, alone, held): (Kind, f64, f64), drive: &Drive) -> f64 {
-    let One { plan, corner, flow, .. } = *slow;
-    let storage = &*plan.storage;
-    let a = &storage.arrays[array as usize];
-    let own = storage.adapter(flow).and_then(|own| own.host_adapter());
-    let Some(keys) = own.filter(|_| k.read) else { return alone };
-    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
-    let drives = a.disks.len() as f64;
-    let count = Cut::of(storage, a, flow, k).pieces;
-    let piece = k.bytes / count;
-    let commands = count * nvme::commands(drive.controller, corner, Kind { bytes: piece, ..k });
-    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
-    let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
-    let memory = keys.memory_bandwidth.as_ref().map_or(0.0, |q| 2.0 * k.bytes / q.at(corner).bytes());
-    let of_drives = |visits, time| Station::of_drives(drives, a.mirrors(), visits, time);
-    let stations = [
-        Station::of(cores, 1.0, host),
-        Station::one(keys.command_time.at(corner).seconds() + commands * given),
-        of_drives(commands, drive.controller.keys.queue_time.at(corner).seconds()),
-        of_drives(commands, drive.controller.keys.command_time.at(corner).seconds()),
-        Station::one(memory),
-        Station::one(slow.paces[1] * k.bytes),
-    ];
-    let link = of_drives(count, slow.paces_of(drive)[1] * k.bytes / count);
-    let beside = Beside { stations: &stations, link, follow: None, drives };
-    flash::among(drive.flash, corner, k, (n, alone, held), &beside)
-}
-
-/// The same of NVMe: of a drive, or of an array that the host runs, whose drives are taken to be alike.
-fn queued_at_drives(
-    storage: &Storage,
-    corner: Corner,
-    flow: &IoFlow,
-    (k, alone, held): (Kind, f64, f64),
-    slow: &One,
-    drive: &Drive,
-) -> f64 {
-    let Drive { controller, queues, flash, .. } = *drive;
-    let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
-    let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
-    let drives = array.as_ref().map_or(1.0, |a| a.0);
-    let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };
-    let shape = array.map_or(whole, |a| a.1);
-    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
-    let pairs = controller.pairs(queues).count() as f64 * f64::from(workers);
-    let pairs = pairs.min(f64::from(controller.keys.queue_pairs.at(corner).get()));
-    let mut time = alone;
-    for which in [0, 1] {
-        let (count, bytes) = (shape.commands[which], shape.bytes[which]);
-        if count <= 0.0 {
-            continue;
-        }
-        let one = Kind { bytes, read: k.read || which == 0, ..k };
-        // Those that read what there was and those that write are different ones of all that are outstanding.
-        let part = match shape.commands[0] > 0.0 {
-            true => n.div_ceil(2),
-            false => n,
-        };
-        let commands = count * nvme::commands(controller, corner, Kind { bytes: bytes / count, ..k });
-        let pace = if k.trim { 0.0 } else { slow.paces_of(drive)[usize::from(one.read)] * bytes / count };
-        let dealt = match k.trim {
-            true => nvme::trim(controller, corner, bytes),
-            false => controller.keys.command_time.at(corner).seconds(),
-        };
-        let mirrored = one.read && storage.host_array(flow).is_some_and(|(a, _)| a.mirrors());
-        let of_drives = |visits, time| Station::of_drives(drives, mirrored, visits, time);
-        let stations = [
-            Station::of(cores, 1.0, host),
-            Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
-            of_drives(commands, dealt),
-        ];
-        let way = slow.on_the_way(drive, one, workers);
-        let follow = way.is_empty().then_some(((0.0, pace * count / bytes.max(1.0)), drive.cut(corner)));
-        let stations = [&stations[..], &way].concat();
-        let beside = Beside { stations: &stations, link: of_drives(count, pace), follow, drives };
-        time += flash::among(flash, corner, one, (part, alone, held), &beside) - alone;
-    }
-    time
 }
 
 /// The place of a flow's packets in the arbitration trees of PCIe: behind its adapter's port, beside the other flows

@@ -9,7 +9,8 @@
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
-use crate::estimate::storage::reads::{self, Cut};
+use crate::estimate::storage::followed;
+use crate::estimate::storage::reads::Commands;
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Adapter, Array, Controller, Device, HostQueues, IoFlow, Storage, Volume};
@@ -101,9 +102,9 @@ pub(in crate::estimate) fn around(drive: &Drive, flow: &IoFlow, corner: Corner, 
 
 impl Drive<'_> {
     /// How it cuts a read, whose commands its controller deals with one after the other.
-    pub(in crate::estimate) fn cut(&self, corner: Corner) -> Cut {
+    pub(in crate::estimate) fn cut(&self, corner: Corner) -> Commands {
         let keys = &self.controller.keys;
-        Cut { most: keys.max_transfer.at(corner).0.max(1), apart: keys.command_time.at(corner).seconds() }
+        Commands { most: keys.max_transfer.at(corner).0.max(1), apart: keys.command_time.at(corner).seconds() }
     }
 
     /// Whether another has the same queues.
@@ -188,7 +189,7 @@ impl One<'_> {
             // All pages of its commands are on their way at once; at least, those of the last one.
             let cut = drive.cut(c);
             let all = if self.least() { (kind, cut) } else { (Kind { bytes: k.bytes, ..k }, cut) };
-            let sent = reads::alone(flash, c, all, (0.0, own_pace), self.least());
+            let sent = followed::alone(flash, c, all, (0.0, own_pace), self.least());
             let first = lists + all.0.bytes * own_pace;
             (dealt + sent).max(first) + through.max(0.0) + self.behind(controller.entries, nvme::COMPLETION)
         } else {

@@ -99,9 +99,9 @@ impl<'a> Places<'a> {
                 let size = (piece.round() as u64).max(1);
                 let bytes = if k.read { link.read(size).to_initiator } else { link.write(size).to_target };
                 let beside = Beside {
-                    stations: &[Station::one(d.command_time.at(one.corner).seconds())],
+                    stations: vec![Station::one(d.command_time.at(one.corner).seconds())],
                     link: Station::one(bytes as f64 / link.rate.bytes()),
-                    follow: Some((reads::wire(&link, piece), reads::Cut::NONE)),
+                    follow: Some((reads::wire(&link, piece), reads::Commands::ONE)),
                     drives: 1.0,
                 };
                 let n = (outstanding * commands / disks).clamp(1.0, f64::from(self.depth)) * part;

@@ -271,7 +271,18 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let by = outcome.shares[first + members[0]].by.map(|r| outcome.resources[r].key);
         let places = matches!(by, Some(Key::Storage(Part::Queue(_)))) || outcome.charged[members[0]].places > 0.0;
         let other = |f: &IoFlow| f.volume == flow.volume && f.lines != flow.lines;
-        if places && storage.flows.iter().any(other) {
+        let unlike = !outcome.charged[members[0]].told_apart && storage.flows.iter().any(other);
+        if unlike && storage.pair(flow).is_none() {
+            note(
+                "unlike-flows",
+                "other flows ask its drives for something else, and wait there in one queue with it: the share counts \
+                    what they have outstanding as if it were like its own (reads among reads, writes among writes), \
+                    and a sequential flow as if nobody moved the heads; where sizes, or sequential and random access, \
+                    differ, it may be far off"
+                    .into(),
+            );
+        }
+        if places && unlike {
             note(
                 "places",
                 "its commands wait at the adapter for the same places as those of other flows (queue_depth), in the \

@@ -13,6 +13,7 @@ use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{fastest, last_of, later_mirror, mean_rate, media_rate, positioning, range, turn};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
+use crate::estimate::storage::followed;
 use crate::estimate::storage::reads;
 use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::transact;
@@ -333,9 +334,10 @@ impl One<'_> {
                 // for all frames but the first.
                 let (next, through) = self.onward(own, k, last_frame, other);
                 let (opens, each) = reads::wire(link, bytes);
-                let kind = (Kind { bytes, ..k }, reads::Cut::NONE);
-                let by =
-                    |pace: f64| begin + reads::alone(d, self.corner, kind, (opens, each.max(pace)), self.least()) + hop;
+                let kind = (Kind { bytes, ..k }, reads::Commands::ONE);
+                let by = |pace: f64| {
+                    begin + followed::alone(d, self.corner, kind, (opens, each.max(pace)), self.least()) + hop
+                };
                 (by(0.0), by(next / last_frame as f64) - (next - wire(last_frame).0).max(0.0) + through)
             } else {
                 let media = |n: u64| {

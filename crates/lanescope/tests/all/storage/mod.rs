@@ -11,6 +11,7 @@ mod drives;
 mod fabrics;
 mod iometer;
 mod laws;
+mod neighbours;
 mod nvme;
 mod pages;
 mod places;

@@ -1,0 +1,260 @@
+//! I/Os among others: how long one takes with those that are outstanding beside it.
+//!
+//! Flows that are alike count as one with all that they have outstanding. Those that differ, in what they ask for or in
+//! how many they have, are told apart at a solid-state drive by itself: whoever comes there waits for what is there of
+//! all of them, page by page, as far as those outstanding are few enough to be followed.
+//!
+//! Not in it: flows that differ at a disk, an array or a RAM disk, and more than can be followed. They count as alike,
+//! and a note says so.
+
+use crate::estimate::storage::array;
+use crate::estimate::storage::cut::Cut;
+use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::flash::{self, Beside};
+use crate::estimate::storage::followed::{self, Io, Source};
+use crate::estimate::storage::host_array::Shape;
+use crate::estimate::storage::nvme::{self, Drive, drives};
+use crate::estimate::storage::queueing::Station;
+use crate::estimate::storage::unloaded::One;
+use crate::estimate::storage::{Kind, kinds};
+use crate::plan::storage::{Device, IoFlow, Storage, Volume};
+use crate::scenario::keys::Ssd;
+use crate::scenario::quantity::Corner;
+use std::collections::BTreeMap;
+
+/// A flow of I/Os: its kinds, how long each takes by itself, seconds, and how long a read of a page waits for programs.
+pub(super) struct Asked<'a> {
+    pub(super) one: One<'a>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) alone: Vec<f64>,
+    pub(super) held: f64,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(one: One<'a>, held: f64) -> Asked<'a> {
+        let kinds = kinds(&one.flow.lines);
+        let alone = kinds.iter().map(|k| one.time(*k)).collect();
+        Asked { one, kinds, alone, held }
+    }
+
+    /// How many of those outstanding are of a kind, as a part.
+    pub(super) fn part(&self, which: usize) -> f64 {
+        let all: f64 = self.kinds.iter().zip(&self.alone).map(|(k, time)| k.count * time).sum();
+        self.kinds[which].count * self.alone[which] / all.max(1e-300)
+    }
+}
+
+/// What an I/O of a kind takes among all, seconds, and what of that it waits at its adapter for a place at its drive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waited {
+    pub(super) time: f64,
+    pub(super) place: f64,
+}
+
+/// For each flow what its kinds wait for, where flows that differ, or kinds of one, meet at a drive by itself.
+pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<Option<Vec<Waited>>> {
+    let mut waited: Vec<Option<Vec<Waited>>> = all.iter().map(|_| None).collect();
+    let mut at: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (i, f) in all.iter().enumerate() {
+        if let Volume::Target(t) = f.one.flow.volume {
+            at.entry(t).or_default().push(i);
+        }
+    }
+    for (target, flows) in at {
+        let groups = groups(all, &flows);
+        if groups.len() < 2 && all[flows[0]].kinds.len() < 2 || groups.len() > MOST {
+            continue;
+        }
+        let times = match &storage.targets[target as usize].device {
+            Device::Ssd(k) => at_flash(storage, corner, k, all, &groups),
+            _ => None,
+        };
+        for (times, group) in times.into_iter().flatten().zip(&groups) {
+            group.iter().for_each(|i| waited[*i] = Some(times.clone()));
+        }
+    }
+    waited
+}
+
+/// Classes at a drive that are told apart.
+const MOST: usize = 64;
+
+/// Flows at a drive that are alike, and have as many outstanding.
+fn groups(all: &[Asked], flows: &[usize]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for i in flows {
+        match groups.iter_mut().find(|g| alike(&all[g[0]], &all[*i])) {
+            Some(group) => group.push(*i),
+            None => groups.push(vec![*i]),
+        }
+    }
+    groups
+}
+
+/// Whether two flows ask for the same, each with as many outstanding.
+fn alike(a: &Asked, b: &Asked) -> bool {
+    let numbers = |f: &Asked| {
+        let (c, flow) = (f.one.corner, f.one.flow);
+        let rate = flow.rate.as_ref().map(|r| (r.at(c), flow.arrivals));
+        (flow.outstanding.at(c), rate, flow.submit.at(c), flow.complete.at(c), flow.adapter)
+    };
+    numbers(a) == numbers(b) && a.kinds == b.kinds && a.alone == b.alone
+}
+
+/// The same of classes of I/Os at a solid-state drive.
+fn at_flash(
+    storage: &Storage,
+    corner: Corner,
+    k: &Ssd,
+    all: &[Asked],
+    groups: &[Vec<usize>],
+) -> Option<Vec<Vec<Waited>>> {
+    let mut cores: Vec<u32> = groups.iter().flatten().map(|i| all[*i].one.flow.core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    let own = storage.adapter(all[groups[0][0]].one.flow).and_then(|own| own.host_adapter());
+    let depth = own.map_or(u32::MAX, |keys| keys.queue_depth.at(corner).get());
+    let source = |group: &Vec<usize>| {
+        let (f, many) = (&all[group[0]], group.len() as u32);
+        let flow = f.one.flow;
+        let on = group.iter().map(|i| cores.partition_point(|c| *c < all[*i].one.flow.core)).collect();
+        let rate = flow.rate.as_ref().map(|r| f64::from(r.at(corner).get()) * f64::from(many));
+        let io = |(which, (k, time)): (usize, (&Kind, &f64))| {
+            let way = if k.read && f.held == 0.0 { way_of(storage, &f.one, *k) } else { None };
+            let io = match way {
+                Some(Beside { stations, link, follow: Some((wire, cut)), .. }) => {
+                    Io::Read { kind: *k, cut, wire, time: *time, stations, link }
+                }
+                _ if k.read => return None,
+                _ => Io::Other(queued(&f.one, (*k, *time, f.held), f.part(which))),
+            };
+            Some((k.count, io))
+        };
+        let kinds = f.kinds.iter().zip(&f.alone).enumerate().map(io).collect::<Option<Vec<_>>>()?;
+        let n = flow.outstanding.at(corner).get().saturating_mul(many);
+        Some(Source { n, cores: on, rate: rate.map(|r| (r, flow.arrivals)), kinds })
+    };
+    let sources = groups.iter().map(source).collect::<Option<Vec<Source>>>()?;
+    let times = followed::of_several(k, corner, &sources, depth)?;
+    Some(times.into_iter().map(|of| of.into_iter().map(|(time, place)| Waited { time, place }).collect()).collect())
+}
+
+/// The way of a kind of I/O to a drive by itself.
+fn way_of(storage: &Storage, slow: &One, k: Kind) -> Option<Beside> {
+    match drives(storage, slow.flow).first() {
+        Some(drive) => Some(way(slow, drive, k, 1.0, (1.0, 1), (1.0, false))),
+        None => array::way(storage, slow.corner, slow.flow, k, 1.0).map(|(_, beside)| beside),
+    }
+}
+
+/// The way of `count` commands of an I/O to NVMe drives, which so many workers on so many cores give them, and whether
+/// the drives are mirrors that take turns.
+fn way(
+    slow: &One,
+    drive: &Drive,
+    one: Kind,
+    count: f64,
+    (cores, workers): (f64, u32),
+    (drives, mirrored): (f64, bool),
+) -> Beside {
+    let (Drive { controller, queues, .. }, corner, flow) = (*drive, slow.corner, slow.flow);
+    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+    let pairs = controller.pairs(queues).count() as f64 * f64::from(workers);
+    let pairs = pairs.min(f64::from(controller.keys.queue_pairs.at(corner).get()));
+    let commands = count * nvme::commands(controller, corner, Kind { bytes: one.bytes / count, ..one });
+    let pace = if one.trim { 0.0 } else { slow.paces_of(drive)[usize::from(one.read)] * one.bytes / count };
+    let dealt = match one.trim {
+        true => nvme::trim(controller, corner, one.bytes),
+        false => controller.keys.command_time.at(corner).seconds(),
+    };
+    let of_drives = |visits, time| Station::of_drives(drives, mirrored, visits, time);
+    let stations = [
+        Station::of(cores, 1.0, host),
+        Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
+        of_drives(commands, dealt),
+    ];
+    let way = slow.on_the_way(drive, one, workers);
+    let follow = way.is_empty().then_some(((0.0, pace * count / one.bytes.max(1.0)), drive.cut(corner)));
+    Beside { stations: [&stations[..], &way].concat(), link: of_drives(count, pace), follow, drives }
+}
+
+/// Time of an I/O, which takes so long alone, with those that wait beside it at a disk or in a solid-state drive,
+/// seconds; a read waits there for programs, so long a page. Of those outstanding, so much are of its kind.
+pub(super) fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) -> f64 {
+    let One { plan, corner, flow, .. } = *slow;
+    let storage = &*plan.storage;
+    if let Some(drive) = drives(storage, flow).first() {
+        return queued_at_drives(storage, corner, flow, (k, alone, held), slow, drive);
+    }
+    if let Volume::Array(a) = flow.volume
+        && let Some(drive) = nvme::behind(storage, &storage.arrays[a as usize]).first()
+    {
+        return queued_behind(slow, a, (k, alone, held), drive);
+    }
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let n = (f64::from(n) * part).round().max(1.0) as u32;
+    array::queued(storage, corner, flow, (k, alone, held), (n, cores))
+}
+
+/// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
+/// takes wait for room there, which the drives decide.
+fn queued_behind(slow: &One, array: u32, (k, alone, held): (Kind, f64, f64), drive: &Drive) -> f64 {
+    let One { plan, corner, flow, .. } = *slow;
+    let storage = &*plan.storage;
+    let a = &storage.arrays[array as usize];
+    let own = storage.adapter(flow).and_then(|own| own.host_adapter());
+    let Some(keys) = own.filter(|_| k.read) else { return alone };
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let drives = a.disks.len() as f64;
+    let count = Cut::of(storage, a, flow, k).pieces;
+    let piece = k.bytes / count;
+    let commands = count * nvme::commands(drive.controller, corner, Kind { bytes: piece, ..k });
+    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+    let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
+    let memory = keys.memory_bandwidth.as_ref().map_or(0.0, |q| 2.0 * k.bytes / q.at(corner).bytes());
+    let of_drives = |visits, time| Station::of_drives(drives, a.mirrors(), visits, time);
+    let stations = vec![
+        Station::of(cores, 1.0, host),
+        Station::one(keys.command_time.at(corner).seconds() + commands * given),
+        of_drives(commands, drive.controller.keys.queue_time.at(corner).seconds()),
+        of_drives(commands, drive.controller.keys.command_time.at(corner).seconds()),
+        Station::one(memory),
+        Station::one(slow.paces[1] * k.bytes),
+    ];
+    let link = of_drives(count, slow.paces_of(drive)[1] * k.bytes / count);
+    let beside = Beside { stations, link, follow: None, drives };
+    flash::among(drive.flash, corner, k, (n, alone, held), &beside)
+}
+
+/// The same of NVMe: of a drive, or of an array that the host runs, whose drives are taken to be alike.
+fn queued_at_drives(
+    storage: &Storage,
+    corner: Corner,
+    flow: &IoFlow,
+    (k, alone, held): (Kind, f64, f64),
+    slow: &One,
+    drive: &Drive,
+) -> f64 {
+    let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
+    let drives = array.as_ref().map_or(1.0, |a| a.0);
+    let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };
+    let shape = array.map_or(whole, |a| a.1);
+    let mut time = alone;
+    for which in [0, 1] {
+        let (count, bytes) = (shape.commands[which], shape.bytes[which]);
+        if count <= 0.0 {
+            continue;
+        }
+        let one = Kind { bytes, read: k.read || which == 0, ..k };
+        // Those that read what there was and those that write are different ones of all that are outstanding.
+        let part = match shape.commands[0] > 0.0 {
+            true => n.div_ceil(2),
+            false => n,
+        };
+        let mirrored = one.read && storage.host_array(flow).is_some_and(|(a, _)| a.mirrors());
+        let beside = way(slow, drive, one, count, (cores, workers), (drives, mirrored));
+        time += flash::among(drive.flash, corner, one, (part, alone, held), &beside) - alone;
+    }
+    time
+}
