@@ -51,7 +51,7 @@ pub(super) struct Waited {
     pub(super) place: f64,
 }
 
-/// For each flow what its kinds wait for, where flows that differ, or kinds of one, meet at a drive by itself.
+/// For each flow what its kinds wait for, where flows that differ meet at a drive by itself.
 pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<Option<Vec<Waited>>> {
     let mut waited: Vec<Option<Vec<Waited>>> = all.iter().map(|_| None).collect();
     let mut at: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -62,7 +62,7 @@ pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<O
     }
     for (target, flows) in at {
         let groups = groups(all, &flows);
-        if groups.len() < 2 && all[flows[0]].kinds.len() < 2 || groups.len() > MOST {
+        if groups.len() < 2 || groups.len() > MOST {
             continue;
         }
         let times = match &storage.targets[target as usize].device {
