@@ -135,8 +135,18 @@ fn at_flash(
         Some(Source { n, cores: on, rate: rate.map(|r| (r, flow.arrivals)), kinds })
     };
     let sources = groups.iter().map(source).collect::<Option<Vec<Source>>>()?;
+    // Reads wait for reads alone.
+    let reads = |s: &&Source| s.kinds.iter().any(|(_, io)| matches!(io, Io::Read { .. }));
+    if sources.iter().filter(reads).count() < 2 {
+        return None;
+    }
     let times = followed::of_several(k, corner, &sources, depth)?;
-    Some(times.into_iter().map(|of| of.into_iter().map(|(time, place)| Waited { time, place }).collect()).collect())
+    // What comes too seldom to be seen waits for nobody.
+    let waited = |((time, place), alone): ((f64, f64), &f64)| Waited { time: time.max(*alone), place };
+    let of_group = |(times, group): (Vec<(f64, f64)>, &Vec<usize>)| {
+        times.into_iter().zip(&all[group[0]].alone).map(waited).collect()
+    };
+    Some(times.into_iter().zip(groups).map(of_group).collect())
 }
 
 /// The way of a kind of I/O to a drive by itself.

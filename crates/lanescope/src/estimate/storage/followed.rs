@@ -434,6 +434,7 @@ struct Run<'a> {
     begun: Vec<(u64, f64)>,
     reads: Vec<Vec<u64>>,
     done: Vec<Vec<Done>>,
+    /// Pages, and I/Os that are no reads, that have begun.
     pages: u64,
 }
 
@@ -480,8 +481,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Follows them, with so many places in the drive, until there are enough of each or so many pages were read. What
-    /// came of each load and its kinds.
+    /// Follows them, with so many places in the drive, until there are enough of each or so many pages, and I/Os that
+    /// are no reads, have begun. What came of each load and its kinds.
     fn follow(mut self, depth: u32, pages: u64) -> Vec<Vec<Followed>> {
         (0..self.slots.len()).for_each(|who| self.next(who, 0.0));
         let mut lacking = self.loads.len();
@@ -537,7 +538,11 @@ impl<'a> Run<'a> {
         (slot.kind, slot.due) = (kind, now.max(*last));
         match &load.kinds[kind].1 {
             Ask::Reads { .. } => self.agenda.add(slot.due, who, Step::Comes(0)),
-            Ask::Other(time) => self.agenda.add(slot.due + time, who, Step::Ends),
+            Ask::Other(time) => {
+                // Many of them may go by before a slow reader has had enough.
+                self.pages += 1;
+                self.agenda.add(slot.due + time, who, Step::Ends);
+            }
         }
     }
 

@@ -79,7 +79,7 @@ pub(in crate::estimate) struct Charged {
     between: f64,
     /// Of that, what it waits at its adapter for places at its disks.
     places: f64,
-    /// Whether it waits for flows that are unlike it as for what they are.
+    /// Whether its reads wait for those of flows that are unlike it as for what they are.
     told_apart: bool,
     /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
     /// each: as the share has it, and what it may come to.

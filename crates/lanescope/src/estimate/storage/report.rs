@@ -271,8 +271,15 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let by = outcome.shares[first + members[0]].by.map(|r| outcome.resources[r].key);
         let places = matches!(by, Some(Key::Storage(Part::Queue(_)))) || outcome.charged[members[0]].places > 0.0;
         let other = |f: &IoFlow| f.volume == flow.volume && f.lines != flow.lines;
-        let unlike = !outcome.charged[members[0]].told_apart && storage.flows.iter().any(other);
-        if unlike && storage.pair(flow).is_none() {
+        // In a solid-state drive reads wait for reads and writes for writes; those followed wait for what there is.
+        let flash = |t: &u32| matches!(storage.targets[*t as usize].device, Device::Ssd(_));
+        let (mine, apart) = (programs::does(flow), outcome.charged[members[0]].told_apart);
+        let meets = |f: &IoFlow| {
+            let [reads, writes] = programs::does(f);
+            let flash = storage.targets_of(flow.volume).iter().all(flash);
+            other(f) && (!flash || reads && mine[0] && !apart || writes && mine[1])
+        };
+        if storage.pair(flow).is_none() && storage.flows.iter().any(meets) {
             note(
                 "unlike-flows",
                 "other flows ask its drives for something else, and wait there in one queue with it: the share counts \
@@ -282,7 +289,7 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                     .into(),
             );
         }
-        if places && unlike {
+        if places && !apart && storage.flows.iter().any(other) {
             note(
                 "places",
                 "its commands wait at the adapter for the same places as those of other flows (queue_depth), in the \
