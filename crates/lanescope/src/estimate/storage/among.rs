@@ -15,6 +15,7 @@ use crate::estimate::storage::followed::{self, Io, Source};
 use crate::estimate::storage::host_array::Shape;
 use crate::estimate::storage::nvme::{self, Drive, drives};
 use crate::estimate::storage::queueing::Station;
+use crate::estimate::storage::reads::Wire;
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Device, IoFlow, Storage, Volume};
@@ -184,7 +185,7 @@ fn way(
         of_drives(commands, dealt),
     ];
     let way = slow.on_the_way(drive, one, workers);
-    let follow = way.is_empty().then_some(((0.0, pace * count / one.bytes.max(1.0)), drive.cut(corner)));
+    let follow = way.is_empty().then_some((Wire::in_order(pace * count / one.bytes.max(1.0)), drive.cut(corner)));
     Beside { stations: [&stations[..], &way].concat(), link: of_drives(count, pace), follow, drives }
 }
 

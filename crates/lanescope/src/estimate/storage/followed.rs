@@ -6,10 +6,11 @@
 //! the drive is like, and of twice as many channels or dies each lies in its half of the same place: what makes a drive
 //! faster makes no read by itself slower by chance, and those of several by about one per cent.
 //!
-//! Not in it: programs that hold up reads, which come on top ([`programs`](super::programs)), connections of SAS that
-//! pages of one read open anew where they come apart, and what writes beside reads put on the way to the drive.
+//! Not in it: programs that hold up reads, which come on top ([`programs`](super::programs)), what writes beside reads
+//! put on the way to the drive, and that flows have queue pairs of their own: those of one number count as one.
 
 use crate::estimate::storage::Kind;
+use crate::estimate::storage::lane::{Data, Lane};
 use crate::estimate::storage::queueing::Station;
 use crate::estimate::storage::reads::{Command, Commands, Reads, Wire, sense};
 use crate::scenario::keys::{Arrivals, Ssd};
@@ -27,7 +28,7 @@ const WINDOW: usize = 64;
 const MOST: u64 = 4096;
 
 /// Reads that follow one another on one page, up to which they are followed.
-const ON_ONE: u64 = 16;
+const ON_ONE: u64 = 128;
 
 /// How often each of those outstanding is followed, at least; and of each of several flows so many I/Os, but not once
 /// all have had so many pages, or as many as are outstanding so often.
@@ -57,7 +58,7 @@ pub(in crate::estimate) fn alone(
     }
     let size = kind.bytes;
     if drive.whole && drive.house.0 == 0.0 {
-        return drive.mean + size * (drive.channel + drive.own) + wire.0 + size * wire.1;
+        return drive.mean + size * (drive.channel + drive.own) + wire.opens() + size * wire.byte;
     }
     known(drive.key(), || {
         let enough = match drive.reads() {
@@ -89,20 +90,18 @@ pub(in crate::estimate) fn among(
     if !chance || u64::from(n) * drive.touched() > MOST {
         return None;
     }
-    let passed: f64 = stations.iter().map(|s| s.visits * s.service).sum();
-    let inside = alone(k, corner, (kind, cut), wire, false) / drive.longer;
-    let behind = (link.visits * link.service - wire.0 - kind.bytes * wire.1).max(0.0);
-    let rest = (time - passed - inside * drive.longer).max(0.0);
-    let reads = (drive.reads() / 2 * on_one).max(TIMES * u64::from(n));
-    let mut key = drive.key();
-    key.extend([u64::from(n), rest.to_bits(), behind.to_bits()]);
-    key.extend(stations.iter().flat_map(|s| [s.servers, s.visits, s.service]).map(f64::to_bits));
+    let inside = alone(k, corner, (kind, cut), wire, false);
+    let ask = Ask::of(&drive, kind, (inside, time), (stations, link));
+    let enough = (drive.reads() / 2 * on_one).max(TIMES * u64::from(n));
+    let mut key = ask.key();
+    key.push(n.into());
     let each = known(key, || {
-        let ask = Ask::Reads { reads: &drive, rest, behind, stations };
-        let load = Load { n, cores: &[0], pace: None, kinds: vec![(1.0, ask)], enough: reads };
+        let load = Load { n, cores: &[0], pace: None, kinds: vec![(1.0, ask)], enough };
         vec![Run::new(&[load]).follow(u32::MAX, u64::MAX)[0][0].each]
     })[0];
-    Some((each + (each - rest - passed).max(0.0) * (drive.longer - 1.0)).max(time))
+    // What is not in the drive comes once, however long a read is.
+    let outside = (time - inside).max(passed(stations));
+    Some((each + (each - outside).max(0.0) * (drive.longer - 1.0)).max(time))
 }
 
 /// I/Os of a flow at a drive: how many are outstanding, the cores that begin them, how many of them come in a second
@@ -156,17 +155,13 @@ pub(in crate::estimate) fn of_several(
         for ((part, io), reads) in source.kinds.iter().zip(all) {
             let ask = match (io, reads) {
                 (Io::Read { kind, cut, wire, time, stations, link }, Some(reads)) => {
-                    let passed: f64 = stations.iter().map(|s| s.visits * s.service).sum();
                     let inside = alone(k, corner, (*kind, *cut), *wire, false);
-                    let behind = (link.visits * link.service - wire.0 - kind.bytes * wire.1).max(0.0);
-                    key.extend(reads.key());
-                    key.extend(stations.iter().flat_map(|s| [s.servers, s.visits, s.service]).map(f64::to_bits));
-                    Ask::Reads { reads, rest: (time - passed - inside).max(0.0), behind, stations }
+                    Ask::of(reads, *kind, (inside, *time), (stations, link))
                 }
                 (Io::Read { time, .. } | Io::Other(time), _) => Ask::Other(*time),
             };
-            let (Ask::Reads { rest, behind, .. } | Ask::Other(rest @ behind)) = ask;
-            key.extend([*part, rest, behind].map(f64::to_bits));
+            key.push(part.to_bits());
+            key.extend(ask.key());
             kinds.push((*part, ask));
         }
         let on_one = all.iter().flatten().map(Reads::on_one).max().unwrap_or(1);
@@ -327,9 +322,44 @@ enum Step {
     Sensed(u32),
     Moved(u32),
     Through(u32),
+    /// The lane of a serial link is to be looked at: the number of this event.
+    Gone(u32),
+}
+
+/// Seconds of an I/O at stations.
+fn passed(stations: &[Station]) -> f64 {
+    stations.iter().map(|s| s.visits * s.service).sum()
 }
 
 impl<'a> Ask<'a> {
+    /// Reads, each of which by itself takes so long in the drive and in all, with the stations on its way there, and its
+    /// link as one.
+    fn of(
+        reads: &'a Reads,
+        kind: Kind,
+        (inside, time): (f64, f64),
+        (stations, link): (&'a [Station], &Station),
+    ) -> Ask<'a> {
+        let wire = reads.wire;
+        let behind = (link.visits * link.service - wire.opens() - kind.bytes * wire.byte).max(0.0);
+        Ask::Reads { reads, rest: (time - passed(stations) - inside).max(0.0), behind, stations }
+    }
+
+    /// All that they hang on.
+    fn key(&self) -> Vec<u64> {
+        match self {
+            Ask::Reads { reads, rest, behind, stations } => {
+                let mut key = reads.key();
+                key.push(stations.len() as u64);
+                key.extend([*rest, *behind].map(f64::to_bits));
+                key.extend(stations.iter().flat_map(|s| [s.servers, s.visits, s.service]).map(f64::to_bits));
+                key
+            }
+            // No drive has so many channels.
+            Ask::Other(time) => vec![u64::MAX, time.to_bits()],
+        }
+    }
+
     fn reads(&self) -> Option<&'a Reads> {
         match self {
             Ask::Reads { reads, .. } => Some(reads),
@@ -426,6 +456,9 @@ struct Run<'a> {
     dies: Vec<Die>,
     own: f64,
     wire: f64,
+    lane: Lane,
+    /// Commands that were given to the drive.
+    given: u64,
     /// I/Os that have a place in the drive, and those that wait for one.
     inside: u32,
     waiting: VecDeque<usize>,
@@ -436,6 +469,8 @@ struct Run<'a> {
     done: Vec<Vec<Done>>,
     /// Pages, and I/Os that are no reads, that have begun.
     pages: u64,
+    /// Loads of which not enough are done.
+    lacking: usize,
 }
 
 /// Servers of a station.
@@ -456,7 +491,12 @@ impl<'a> Run<'a> {
             }
         }
         let cores = loads.iter().flat_map(|l| l.cores).map(|c| c + 1).max().unwrap_or(1);
-        let stations = asks().map(Ask::stations).max_by_key(|s| s.len()).unwrap_or(&[]);
+        // Some flows pass more servers of a station than others: more queue pairs.
+        let mut stations: Vec<usize> = Vec::new();
+        for (i, s) in asks().flat_map(|ask| ask.stations().iter().enumerate()) {
+            stations.resize(stations.len().max(i + 1), cores);
+            stations[i] = stations[i].max(servers(s));
+        }
         let (channels, dies) = asks().find_map(Ask::reads).map_or((0, 0), |r| (r.channels, r.channels * r.dies));
         let mut all = Vec::new();
         all.resize_with(dies.min(APART) as usize, Die::default);
@@ -467,17 +507,20 @@ impl<'a> Run<'a> {
             slots,
             first,
             slot_of,
-            stations: stations.iter().map(|s| vec![0.0; servers(s).max(cores)]).collect(),
+            stations: stations.into_iter().map(|n| vec![0.0; n]).collect(),
             channels: vec![0.0; channels as usize],
             dies: all,
             own: 0.0,
             wire: 0.0,
+            lane: Lane::default(),
+            given: 0,
             inside: 0,
             waiting: VecDeque::new(),
             begun: vec![(0, 0.0); loads.len()],
             reads: loads.iter().map(|l| vec![0; l.kinds.len()]).collect(),
             done: loads.iter().map(|_| Vec::new()).collect(),
             pages: 0,
+            lacking: loads.len(),
         }
     }
 
@@ -485,7 +528,6 @@ impl<'a> Run<'a> {
     /// are no reads, have begun. What came of each load and its kinds.
     fn follow(mut self, depth: u32, pages: u64) -> Vec<Vec<Followed>> {
         (0..self.slots.len()).for_each(|who| self.next(who, 0.0));
-        let mut lacking = self.loads.len();
         while let Some((now, who, step)) = self.agenda.next() {
             let command = match step {
                 Step::Comes(i) => {
@@ -496,8 +538,9 @@ impl<'a> Run<'a> {
                     self.enters(who, now);
                     continue;
                 }
+                Step::Ends if self.ends(who, now) || self.pages >= pages => break,
                 Step::Ends => None,
-                Step::Begins => Some(who),
+                Step::Begins => self.goes_on(who, now).then_some(who),
                 Step::Sensed(page) => {
                     self.sensed(who, page, now);
                     continue;
@@ -510,18 +553,17 @@ impl<'a> Run<'a> {
                 }
                 Step::Moved(page) | Step::Through(page) => {
                     self.commands[who].through[page as usize] = true;
-                    Some(who)
+                    self.goes_on(who, now).then_some(who)
                 }
+                Step::Gone(turn) => self.gone(turn, now),
             };
-            let slot = match command {
-                None => who,
-                Some(command) if self.goes_on(command, now) => self.slot_of[command],
-                Some(_) => continue,
-            };
-            let load = self.slots[slot].load;
-            self.ends(slot, now);
-            lacking -= usize::from(self.done[load].len() as u64 == self.loads[load].enough);
-            if lacking == 0 || self.pages >= pages {
+            let Some(command) = command else { continue };
+            let slot = self.slot_of[command];
+            self.slots[slot].left -= 1;
+            if self.slots[slot].left > 0 {
+                continue;
+            }
+            if self.ends(slot, now) || self.pages >= pages {
                 break;
             }
         }
@@ -575,7 +617,9 @@ impl<'a> Run<'a> {
         (slot.begun, slot.left) = (now, reads.commands_each());
         // Different flows read different pages.
         let salt = if slot.load == 0 { 0 } else { mixed(slot.load as u64) };
-        for (i, command) in reads.commands(*number, salt).enumerate() {
+        for (i, mut command) in reads.commands(*number, salt).enumerate() {
+            command.number = self.given;
+            self.given += 1;
             self.pages += command.parts.len() as u64;
             self.commands[self.first[who] + i] = command;
             self.agenda.add(now + i as f64 * reads.cut.apart, self.first[who] + i, Step::Begins);
@@ -599,13 +643,23 @@ impl<'a> Run<'a> {
         self.agenda.add(*free, command, Step::Moved(page));
     }
 
-    /// What is there of a command in order goes over the link, and more pages are sensed; whether the I/O is done.
+    /// What is there of a command in order goes over the link, and more pages are sensed; whether all of it goes.
     fn goes_on(&mut self, command: usize, now: f64) -> bool {
         let (reads, c) = (self.reads_of(command), &mut self.commands[command]);
+        let mut there = 0;
         while c.first < c.parts.len() && c.through[c.first] {
-            let opens = if c.first == 0 { reads.wire.0 } else { 0.0 };
-            self.wire = self.wire.max(now) + opens + c.parts[c.first] as f64 * reads.wire.1;
+            there += c.parts[c.first];
             c.first += 1;
+        }
+        if there > 0 {
+            match reads.wire.serial {
+                Some(serial) => {
+                    let data = Data { command, bytes: there as f64, byte: reads.wire.byte, serial };
+                    let look = self.lane.add(c.number, data, now);
+                    look.into_iter().for_each(|(at, turn)| self.agenda.add(at, 0, Step::Gone(turn)));
+                }
+                None => self.wire = self.wire.max(now) + there as f64 * reads.wire.byte,
+            }
         }
         while c.asked < c.parts.len().min(c.first + WINDOW) {
             let page = c.page.wrapping_add(c.asked as u64);
@@ -615,16 +669,29 @@ impl<'a> Run<'a> {
             self.agenda.add(die.sense((plane, reads.joint), span, now), command, Step::Sensed(c.asked as u32));
             c.asked += 1;
         }
-        if c.first < c.parts.len() {
-            return false;
-        }
-        let left = &mut self.slots[self.slot_of[command]].left;
-        *left -= 1;
-        *left == 0
+        c.first == c.parts.len() && reads.wire.serial.is_none()
     }
 
-    /// An I/O is done: a read when its last data are over the link.
-    fn ends(&mut self, who: usize, now: f64) {
+    /// The lane of a serial link is looked at: the status of a read whose data all have gone goes behind them, then the
+    /// next data. Which command's are done.
+    fn gone(&mut self, turn: u32, now: f64) -> Option<usize> {
+        let last = self.lane.gone(turn)?.filter(|(command, rest)| {
+            let c = &self.commands[*command];
+            c.first == c.parts.len() && !rest
+        });
+        if let Some((command, _)) = last {
+            let slot = self.slots[self.slot_of[command]];
+            if let Ask::Reads { behind, .. } = self.loads[slot.load].kinds[slot.kind].1 {
+                self.lane.status(now + behind);
+            }
+        }
+        let next = self.lane.next(now);
+        next.into_iter().for_each(|(at, turn)| self.agenda.add(at, 0, Step::Gone(turn)));
+        last.map(|(command, _)| command)
+    }
+
+    /// An I/O is done: a read when its last data are over the link. Whether there are enough of all loads.
+    fn ends(&mut self, who: usize, now: f64) -> bool {
         let slot = self.slots[who];
         let (kind, due) = (slot.kind, slot.due);
         match &self.loads[slot.load].kinds[kind].1 {
@@ -632,8 +699,15 @@ impl<'a> Run<'a> {
                 self.done[slot.load].push(Done { kind, ends: now, inside: now - due, each: now - due, place: 0.0 });
                 self.next(who, now);
             }
-            Ask::Reads { rest, behind, .. } => {
-                let ends = self.wire;
+            Ask::Reads { rest, behind, reads, .. } => {
+                let ends = match reads.wire.serial {
+                    Some(_) => now,
+                    None => {
+                        let ends = self.wire;
+                        self.wire += behind;
+                        ends
+                    }
+                };
                 let (inside, place) = (ends - slot.begun, slot.begun - slot.asked);
                 self.done[slot.load].push(Done { kind, ends, inside, each: ends - due + rest, place });
                 self.next(who, ends + rest);
@@ -641,8 +715,9 @@ impl<'a> Run<'a> {
                     Some(next) => self.agenda.add(ends, next, Step::Enters),
                     None => self.inside -= 1,
                 }
-                self.wire += behind;
             }
         }
+        self.lacking -= usize::from(self.done[slot.load].len() as u64 == self.loads[slot.load].enough);
+        self.lacking == 0
     }
 }

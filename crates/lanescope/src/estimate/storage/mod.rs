@@ -18,6 +18,7 @@ pub(in crate::estimate) mod fabrics;
 mod flash;
 mod followed;
 mod host_array;
+mod lane;
 mod nvme;
 mod places;
 pub(in crate::estimate) mod programs;

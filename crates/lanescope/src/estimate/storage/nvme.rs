@@ -10,7 +10,7 @@
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::followed;
-use crate::estimate::storage::reads::Commands;
+use crate::estimate::storage::reads::{Commands, Wire};
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Adapter, Array, Controller, Device, HostQueues, IoFlow, Storage, Volume};
@@ -189,7 +189,7 @@ impl One<'_> {
             // All pages of its commands are on their way at once; at least, those of the last one.
             let cut = drive.cut(c);
             let all = if self.least() { (kind, cut) } else { (Kind { bytes: k.bytes, ..k }, cut) };
-            let sent = followed::alone(flash, c, all, (0.0, own_pace), self.least());
+            let sent = followed::alone(flash, c, all, Wire::in_order(own_pace), self.least());
             let first = lists + all.0.bytes * own_pace;
             (dealt + sent).max(first) + through.max(0.0) + self.behind(controller.entries, nvme::COMPLETION)
         } else {

@@ -57,8 +57,33 @@ impl Commands {
     pub(in crate::estimate) const ONE: Commands = Commands { most: u64::MAX, apart: 0.0 };
 }
 
-/// A link behind a drive: it opens for so long before the first data of a read, and takes so long for a byte.
-pub(in crate::estimate) type Wire = (f64, f64);
+/// A link behind a drive: seconds of a byte; and if it is a serial one, what that adds. On any other, data go as they
+/// come.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::estimate) struct Wire {
+    pub(in crate::estimate) byte: f64,
+    pub(in crate::estimate) serial: Option<Frames>,
+}
+
+/// A serial link: seconds that a connection opens before the data of another command, and bytes of a frame, before each
+/// of which an older command may come.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::estimate) struct Frames {
+    pub(in crate::estimate) opens: f64,
+    pub(in crate::estimate) frame: f64,
+}
+
+impl Wire {
+    /// One that is no serial link.
+    pub(in crate::estimate) fn in_order(byte: f64) -> Wire {
+        Wire { byte, serial: None }
+    }
+
+    /// Seconds before the first data of a read.
+    pub(super) fn opens(&self) -> f64 {
+        self.serial.map_or(0.0, |s| s.opens)
+    }
+}
 
 /// That of a serial link, for so many bytes that follow one another: in their frames, with the gaps between.
 pub(in crate::estimate) fn wire(link: &Serial, bytes: f64) -> Wire {
@@ -67,7 +92,9 @@ pub(in crate::estimate) fn wire(link: &Serial, bytes: f64) -> Wire {
     let one = |n: u64| if n > 0 { link.bytes(Unit::Data(n as u32)) } else { 0 };
     let gaps = (bytes.div_ceil(frame) - 1) * link.gap(0, 0);
     let each = (full * one(frame) + one(rest) + gaps) as f64 / bytes as f64;
-    (link.opening() as f64 / link.rate.bytes(), each / link.rate.bytes())
+    let rate = link.rate.bytes();
+    let serial = Frames { opens: link.opening() as f64 / rate, frame: frame as f64 };
+    Wire { byte: each / rate, serial: Some(serial) }
 }
 
 /// A number of 32 bits as a place of so many.
@@ -78,6 +105,8 @@ pub(super) fn place_of(bits: u64, of: u64) -> u64 {
 /// A command of one.
 #[derive(Clone, Default)]
 pub(super) struct Command {
+    /// How many were given to the drive before it.
+    pub(super) number: u64,
     /// Its first page on the drive, and the bytes of each.
     pub(super) page: u64,
     pub(super) parts: Vec<u64>,
@@ -154,7 +183,8 @@ impl Reads {
         let Reads { step, random, places, common, cut, .. } = *self;
         let mut key = vec![channels, dies, joint, page, size, step, places, common, u64::from(random), cut.most];
         key.extend(times.map(f64::to_bits));
-        let others = [channel, own, house.0, house.1, wire.0, wire.1, longer, cut.apart];
+        let frame = wire.serial.map_or(0.0, |s| s.frame);
+        let others = [channel, own, house.0, house.1, wire.opens(), wire.byte, frame, longer, cut.apart];
         key.extend(others.map(f64::to_bits));
         key
     }
@@ -192,7 +222,7 @@ impl Reads {
     pub(super) fn least(&self, sense: f64, size: f64) -> f64 {
         let channels = self.channels as f64;
         let all = size * self.channel / channels;
-        let (opens, wire) = self.wire;
+        let (opens, wire) = (self.wire.opens(), self.wire.byte);
         if size > (self.page * PLACES) as f64 {
             return sense + all.max(opens + size * wire).max(size * self.own);
         }

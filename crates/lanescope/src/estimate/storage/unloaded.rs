@@ -333,10 +333,11 @@ impl One<'_> {
                 // Pages come as they come; the drive's own arithmetic has the wire in it, or what is slower behind it,
                 // for all frames but the first.
                 let (next, through) = self.onward(own, k, last_frame, other);
-                let (opens, each) = reads::wire(link, bytes);
+                let wire_of = reads::wire(link, bytes);
                 let kind = (Kind { bytes, ..k }, reads::Commands::ONE);
                 let by = |pace: f64| {
-                    begin + followed::alone(d, self.corner, kind, (opens, each.max(pace)), self.least()) + hop
+                    let slower = reads::Wire { byte: wire_of.byte.max(pace), ..wire_of };
+                    begin + followed::alone(d, self.corner, kind, slower, self.least()) + hop
                 };
                 (by(0.0), by(next / last_frame as f64) - (next - wire(last_frame).0).max(0.0) + through)
             } else {

@@ -29,16 +29,21 @@ fn at_a_drive(c: &mut Choices, drive: &str) -> String {
         ),
         _ => format!(
             "{hba}[parts.d]\nis = \"ssd\"\n{}[links.wire]\nbetween = [\"hba\", \"d\"]\nsas = \"12G\"\n\
-             connection = \"0 ns\"\n",
-            flash(c)
+             {}",
+            flash(c),
+            c.of(&["", "connection = \"0 ns\"\n"])
         ),
     };
     let mut text = format!("[parts.host]\nis = \"root-complex\"\n{parts}");
     for i in 0..2 + c.below(2) {
         let size = [512 * c.about(1, 1024), 4096][c.below(2)];
         let (outstanding, random) = (c.about(1, 16), 100 * c.below(3).min(1));
+        let pairs = match drive {
+            "nvme" => format!("queue_pairs = {}\n", c.about(1, 16)),
+            _ => String::new(),
+        };
         text += &format!(
-            "[flows.f{i}]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\noutstanding = {outstanding}\n\
+            "[flows.f{i}]\n{pairs}from = \"host\"\nto = \"d\"\ndo = \"io\"\noutstanding = {outstanding}\n\
              access = {{ size = \"{size} B\", random = \"{random} %\" }}\n"
         );
     }
@@ -47,7 +52,7 @@ fn at_a_drive(c: &mut Choices, drive: &str) -> String {
 
 /// Share and simulation of each flow are apart by no more than a part of what all of them move, and by no more than
 /// a factor of two of its own: beside what the window may cut off, and half of the interval in which the
-/// simulation's mean lies. A few small reads among many large ones are the worst.
+/// simulation's mean lies. Small reads among large ones are the worst: of these only some rounds are in the window.
 fn within(most: f64, drive: &str) {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, wrong) = (Cell::new([0.0_f64; 2]), RefCell::new(Vec::new()));
@@ -78,7 +83,7 @@ fn within(most: f64, drive: &str) {
 
 #[test]
 fn reads_of_a_serial_drive() {
-    within(0.04, "ssd");
+    within(0.03, "ssd");
 }
 
 #[test]

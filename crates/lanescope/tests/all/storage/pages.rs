@@ -7,8 +7,7 @@ use proptest::prelude::any;
 use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
-/// A drive behind an adapter, or an NVMe drive, with so many reads of some size outstanding. Connections open at once:
-/// how many more there are where pages come apart is not in the share.
+/// A drive behind an adapter, or an NVMe drive, with so many reads of some size outstanding.
 fn reads(c: &mut Choices, outstanding: u32) -> String {
     let nvme = c.below(2) == 0;
     let mut keys = format!(
@@ -41,8 +40,9 @@ fn reads(c: &mut Choices, outstanding: u32) -> String {
             "[parts.hba]\nis = \"host-adapter\"\nqueue_depth = 64\n\
              [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen3 x8\"\n\
              [parts.d]\nis = \"ssd\"\n{keys}[links.wire]\nbetween = [\"hba\", \"d\"]\nsas = \"{}\"\n\
-             connection = \"0 ns\"\n",
-            c.of(&["6G", "12G"])
+             {}",
+            c.of(&["6G", "12G"]),
+            c.of(&["", "connection = \"0 ns\"\n"])
         ),
     };
     let size: u64 = [c.about(512, 1 << 20), 4096 << c.below(9)][c.below(2)];
