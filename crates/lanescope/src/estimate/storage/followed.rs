@@ -332,7 +332,7 @@ fn passed(stations: &[Station]) -> f64 {
 }
 
 impl<'a> Ask<'a> {
-    /// Reads, each of which by itself takes so long in the drive and in all, with the stations on its way there, and its
+    /// Reads, each of which by itself takes so long in the drive and in all, with the stations on its way there and its
     /// link as one.
     fn of(
         reads: &'a Reads,
