@@ -65,7 +65,7 @@ python-bench: rust ## the Python package beside the command: cost of a call, two
 
 WASM := target/wasm32-unknown-unknown/page/lanescope_page.wasm
 
-page: rust web/node_modules ## the page that the command embeds: engine and scripts (needs Node and Rust's wasm32-unknown-unknown)
+page: rust web/node_modules ## the page that the command embeds: engine and scripts (needs Node, zopfli and Rust's wasm32-unknown-unknown)
 	@# Where the engine is built leaves no trace in it.
 	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(HOME)=~" \
 		$(CARGO) build --quiet --profile page --target wasm32-unknown-unknown -p lanescope-page

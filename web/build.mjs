@@ -63,7 +63,13 @@ if (!engine) throw new Error("node build.mjs FILE.wasm");
 mkdirSync(out, { recursive: true });
 // Smaller by a twentieth than the best of gzip, which every page that is written carries. No time is written: the same
 // engine gives the same file.
-const packed = (path) => execFileSync("zopfli", ["--gzip", "--i5", "-c", path], { maxBuffer: 1 << 30 });
+function packed(path) {
+  try {
+    return execFileSync("zopfli", ["--gzip", "--i5", "-c", path], { maxBuffer: 1 << 30 });
+  } catch (e) {
+    throw e.code === "ENOENT" ? new Error("zopfli is not installed: on Debian, apt-get install zopfli") : e;
+  }
+}
 const scripts = { loader: await bundle("loader.js"), page: await bundle("main.js") };
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const built = {

@@ -52,7 +52,7 @@ fn at_a_drive(c: &mut Choices, drive: &str) -> String {
 
 /// Share and simulation of each flow are apart by no more than a part of what all of them move, and by no more than
 /// a factor of two of its own: beside what the window may cut off, and half of the interval in which the
-/// simulation's mean lies. Small reads among large ones are the worst: of these only some rounds are in the window.
+/// simulation's mean lies. Small reads among large ones are the worst: the window holds few rounds of large reads.
 fn within(most: f64, drive: &str) {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, wrong) = (Cell::new([0.0_f64; 2]), RefCell::new(Vec::new()));
