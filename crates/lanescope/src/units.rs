@@ -53,6 +53,9 @@ impl Bytes {
     }
 }
 
+/// Femtoseconds that 8 bits of a rate of 1 b/s take.
+const BYTE_FS: u128 = 8_000_000_000_000_000;
+
 /// A data rate as an exact ratio: `bits / per` bits per second, in lowest terms. One direction, unless a name says
 /// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +81,14 @@ impl Rate {
     /// The ratio itself: (bits, per).
     pub(crate) fn parts(self) -> (u64, u64) {
         (self.bits, self.per)
+    }
+
+    /// Femtoseconds per byte as a fraction in lowest terms.
+    pub(crate) fn slot_ratio(self) -> (u64, u64) {
+        // Both are read off the rate's own arithmetic: a byte at `bits / per` takes 8e15 x per / bits fs.
+        let (bits, per) = self.parts();
+        let ratio = Rate::ratio(BYTE_FS * per as u128, bits.max(1) as u128);
+        ratio.parts()
     }
 
     /// Whole bits per second.
@@ -113,6 +124,35 @@ impl Rate {
         // n x 8 x 1e15 x per: n below 2^50 and per below 2^20 in practice; saturate beyond.
         let top = (n.0 as u128 * 8).saturating_mul(FS_PER_S).saturating_mul(self.per as u128);
         Time(top.div_ceil(self.bits as u128).min(Time::MAX.0 as u128) as u64)
+    }
+}
+
+/// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a
+/// ratio.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    fs: u128,
+    slots: u128,
+}
+
+impl Pace {
+    pub(crate) fn new(rate: Rate) -> Pace {
+        let (fs, slots) = rate.slot_ratio();
+        Pace { fs: fs as u128, slots: slots as u128 }
+    }
+
+    #[inline]
+    pub(crate) fn span(&self, bytes: u64) -> u64 {
+        let top = bytes as u128 * self.fs;
+        match u64::try_from(top) {
+            Ok(top) => top.div_ceil(self.slots as u64),
+            Err(_) => top.div_ceil(self.slots).min(u64::MAX as u128 >> 1) as u64,
+        }
+    }
+
+    /// What is over of a period, which has begun with the first byte, after so many bytes: rounded down.
+    pub(crate) fn phase(&self, bytes: u64, period: u64) -> u64 {
+        (bytes as u128 * self.fs / self.slots % u128::from(period.max(1))) as u64
     }
 }
 

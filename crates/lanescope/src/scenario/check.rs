@@ -2,7 +2,7 @@
 
 mod backbone;
 
-use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING, Nvme, Ssd};
+use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING, Nvme, SECTOR, Ssd};
 use super::quantity::Corner;
 use super::{Named, NodeKeys, Part, PartKeys, StoreKeys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -99,9 +99,6 @@ fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &Ethernet
         diagnostics.push(d.hint("a quantum is 512 bit times; 65535 is what most switches send"));
     }
 }
-
-/// Bytes of a sector.
-const SECTOR: u64 = 512;
 
 /// Dies, and stripes, of one drive that are told apart.
 const MOST_DIES: u64 = 65_536;

@@ -12,14 +12,15 @@ use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash::{self, Beside};
 use crate::estimate::storage::followed::{self, Io, Source};
+use crate::estimate::storage::heads::{self, Met, Way};
 use crate::estimate::storage::host_array::Shape;
 use crate::estimate::storage::nvme::{self, Drive, drives};
 use crate::estimate::storage::queueing::Station;
 use crate::estimate::storage::reads::Wire;
 use crate::estimate::storage::unloaded::One;
-use crate::estimate::storage::{Kind, kinds};
-use crate::plan::storage::{Device, IoFlow, Storage, Volume};
-use crate::scenario::keys::Ssd;
+use crate::estimate::storage::{Kind, held, kinds};
+use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume};
+use crate::scenario::keys::{Disk, Line, Ssd};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -45,14 +46,16 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What an I/O of a kind takes among all, seconds, and what of that it waits at its adapter for a place at its drive.
+/// What an I/O of a kind takes among all, seconds, and what of that it waits at its adapter for a place at its drive;
+/// and for how long the heads of a disk work for it, where they were followed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
     pub(super) time: f64,
     pub(super) place: f64,
+    pub(super) heads: Option<f64>,
 }
 
-/// For each flow what its kinds wait for, where flows that differ meet at a drive by itself.
+/// For each flow what its kinds wait for, where those that differ meet at a drive by itself.
 pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<Option<Vec<Waited>>> {
     let mut waited: Vec<Option<Vec<Waited>>> = all.iter().map(|_| None).collect();
     let mut at: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -62,11 +65,17 @@ pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<O
         }
     }
     for (target, flows) in at {
+        let at = &storage.targets[target as usize];
+        if let Device::Disk(k) = &at.device {
+            let times = at_disk(storage, corner, (k, at), all, &flows).into_iter().flatten();
+            times.zip(&flows).for_each(|(times, i)| waited[*i] = Some(times));
+            continue;
+        }
         let groups = groups(all, &flows);
         if groups.len() < 2 || groups.len() > MOST {
             continue;
         }
-        let times = match &storage.targets[target as usize].device {
+        let times = match &at.device {
             Device::Ssd(k) => at_flash(storage, corner, k, all, &groups),
             _ => None,
         };
@@ -143,11 +152,66 @@ fn at_flash(
     }
     let times = followed::of_several(k, corner, &sources, depth)?;
     // What comes too seldom to be seen waits for nobody.
-    let waited = |((time, place), alone): ((f64, f64), &f64)| Waited { time: time.max(*alone), place };
+    let waited = |((time, place), alone): ((f64, f64), &f64)| Waited { time: time.max(*alone), place, heads: None };
     let of_group = |(times, group): (Vec<(f64, f64)>, &Vec<usize>)| {
         times.into_iter().zip(&all[group[0]].alone).map(waited).collect()
     };
     Some(times.into_iter().zip(groups).map(of_group).collect())
+}
+
+/// The same of flows at a disk, whose heads are followed; none where one flow asks for one kind, or all for the same
+/// anywhere: those have a closed form.
+fn at_disk(
+    storage: &Storage,
+    corner: Corner,
+    (k, target): (&Disk, &Target),
+    all: &[Asked],
+    flows: &[usize],
+) -> Option<Vec<Vec<Waited>>> {
+    let first = &all[flows[0]];
+    let anywhere = first.kinds.len() == 1 && first.kinds[0].random >= 1.0;
+    let partly = first.kinds.iter().any(|k| k.random > 0.0 && k.random < 1.0);
+    let same = flows.iter().all(|i| alike(first, &all[*i]));
+    if same && (anywhere || flows.len() == 1 && first.kinds.len() == 1 && !partly) {
+        return None;
+    }
+    let own = storage.adapter(first.one.flow)?;
+    let keys = own.host_adapter()?;
+    let transport = &storage.transports[target.transport as usize];
+    let source = |i: &usize| {
+        let Asked { one, kinds, .. } = &all[*i];
+        let plain = |l: &Line| l.reply.0 == 0 && l.delay.fs() == 0 && l.burst <= 1 && l.trim == 0;
+        if one.flow.places.is_some() || !one.flow.lines.iter().all(plain) {
+            return None;
+        }
+        let way = |kind: &Kind| {
+            let [behind, least] = one.around_heads(own, k, *kind);
+            let Kind { count, bytes, read, random, align, .. } = *kind;
+            let size = (bytes.round() as u64).max(1);
+            let (wire, lane) = match &transport.medium {
+                Medium::Serial { keys, .. } => {
+                    let link = keys.at(corner);
+                    let slots = if read { link.read(size).to_initiator } else { link.write(size).to_target };
+                    (slots as f64 / link.rate.bytes(), usize::from(read))
+                }
+                bus => (held(bus, read, bytes), 0),
+            };
+            Way { count, size, read, random, align, behind, least, wire, lane }
+        };
+        Some(heads::Source { flow: one.flow, kinds: kinds.iter().map(way).collect() })
+    };
+    let sources = flows.iter().map(source).collect::<Option<Vec<_>>>()?;
+    let depth = keys.queue_depth.at(corner).get();
+    let met = heads::among(k, corner, &sources, (keys.command_time.at(corner).seconds(), depth))?;
+    let of_flow = |(met, i): (Vec<Option<Met>>, &usize)| {
+        // What comes too seldom to be seen waits for nobody.
+        let waited = |(met, alone): (Option<Met>, &f64)| match met {
+            Some(met) => Waited { time: met.time, place: met.place, heads: Some(met.heads) },
+            None => Waited { time: *alone, place: 0.0, heads: None },
+        };
+        met.into_iter().zip(&all[*i].alone).map(waited).collect()
+    };
+    Some(met.into_iter().zip(flows).map(of_flow).collect())
 }
 
 /// The way of a kind of I/O to a drive by itself.

@@ -12,10 +12,10 @@ use crate::estimate::storage::nvme;
 use crate::estimate::storage::queueing::{Station, queue};
 use crate::estimate::storage::reads;
 use crate::estimate::storage::rotation::Row;
-use crate::estimate::storage::{Kind, Part, SECTOR, command, queue_pairs};
+use crate::estimate::storage::{Kind, Part, command, queue_pairs};
 use crate::plan::Dma;
 use crate::plan::storage::{Array, Device, IoFlow, Medium, Storage, Target, Volume};
-use crate::scenario::keys::{Level, Line, Ssd, WHOLE};
+use crate::scenario::keys::{Level, Line, SECTOR, Ssd, WHOLE};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 

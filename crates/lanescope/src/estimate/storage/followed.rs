@@ -178,7 +178,7 @@ pub(in crate::estimate) fn of_several(
 
 /// What following reads came to, by all that it hangs on: estimates ask again for other corners, and for upgrades that
 /// leave the drive as it is.
-fn known(key: Vec<u64>, follow: impl FnOnce() -> Vec<f64>) -> Vec<f64> {
+pub(super) fn known(key: Vec<u64>, follow: impl FnOnce() -> Vec<f64>) -> Vec<f64> {
     thread_local! { static KNOWN: RefCell<HashMap<Vec<u64>, Vec<f64>>> = RefCell::default() }
     if let Some(times) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
         return times;

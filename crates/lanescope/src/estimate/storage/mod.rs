@@ -17,6 +17,7 @@ mod ends;
 pub(in crate::estimate) mod fabrics;
 mod flash;
 mod followed;
+mod heads;
 mod host_array;
 mod lane;
 mod nvme;
@@ -39,7 +40,7 @@ use crate::plan::Dma;
 use crate::plan::Plan;
 use crate::plan::storage::{AdapterKind, Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::protocol::scsi;
-use crate::scenario::keys::{Arrivals, Line, WHOLE};
+use crate::scenario::keys::{Arrivals, Line, SECTOR, WHOLE};
 use crate::scenario::quantity::Corner;
 use among::{Asked, Waited, queued};
 use disk::{heads, range};
@@ -80,6 +81,9 @@ pub(in crate::estimate) struct Charged {
     between: f64,
     /// Of that, what it waits at its adapter for places at its disks.
     places: f64,
+    /// For how long the heads of its disk work for a draw of its lines, and for how long they would if nobody else moved
+    /// them, seconds, where they were followed.
+    heads: [f64; 2],
     /// Whether its reads wait for those of flows that are unlike it as for what they are.
     told_apart: bool,
     /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
@@ -119,13 +123,15 @@ pub(in crate::estimate) struct Kind {
     pub(in crate::estimate) disks: f64,
     /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.
     pub(in crate::estimate) step: u64,
+    /// Offsets are multiples of this, wherever the one before has ended.
+    pub(in crate::estimate) align: u64,
 }
 
 impl Kind {
     /// Commands that follow one another, each with its heads where they should be.
     fn new(count: f64, bytes: f64, read: bool, step: u64) -> Kind {
         let swept = (bytes / SECTOR as f64).ceil() * SECTOR as f64 / bytes;
-        Kind { count, bytes, read, trim: false, random: 0.0, anywhere: 0.0, swept, disks: 1.0, step }
+        Kind { count, bytes, read, trim: false, random: 0.0, anywhere: 0.0, swept, disks: 1.0, step, align: step }
     }
 
     /// Bytes between the end of one, whole sectors, and the beginning of the next of a sequential flow.
@@ -134,19 +140,16 @@ impl Kind {
     }
 }
 
-/// Bytes of a sector, which offsets are multiples of.
-pub(in crate::estimate) const SECTOR: u64 = 512;
-
 pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
     let part = |n: u32| n as f64 / WHOLE as f64;
     let mut all = Vec::new();
     for l in lines {
         let (share, read, random, trim) = (part(l.share), part(l.read), part(l.random), part(l.trim));
-        let align = l.align.0.max(SECTOR);
+        let align = if l.align.0 == 0 { SECTOR } else { l.align.0 };
         let step = if l.random > 0 { align } else { l.size.0.next_multiple_of(align) };
         let mut add = |count: f64, bytes: f64, read: bool, trim: bool| {
             if count > 0.0 && bytes > 0.0 {
-                all.push(Kind { trim, random, anywhere: random, ..Kind::new(count, bytes, read, step) });
+                all.push(Kind { trim, random, anywhere: random, align, ..Kind::new(count, bytes, read, step) });
             }
         };
         add(share * read, l.size.f64(), true, false);
@@ -380,13 +383,14 @@ pub(in crate::estimate) fn charge<'a>(
         let shortest = mean(&|k| fast.time(k));
         let places = Places::of(storage, corner, f);
         // Of each kind: by itself, among all, and what it waits for those that have places at its disks.
-        let (mut time, mut among, mut places_of) = (0.0, 0.0, 0.0);
+        let (mut time, mut among, mut places_of, mut of_heads) = (0.0, 0.0, 0.0, 0.0);
         let mut waits = Vec::with_capacity(all.len());
         for (which, (k, &alone)) in all.iter().zip(alone).enumerate() {
             time += k.count * alone;
-            if let Some(Waited { time, place }) = classes[i].as_ref().map(|of| of[which]) {
+            if let Some(Waited { time, place, heads: worked }) = classes[i].as_ref().map(|of| of[which]) {
                 among += k.count * time;
                 places_of += k.count * place;
+                of_heads += k.count * worked.unwrap_or(0.0);
                 waits.push((time - place - alone).max(0.0));
                 continue;
             }
@@ -413,9 +417,18 @@ pub(in crate::estimate) fn charge<'a>(
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
         let per_byte = |time: f64| if never { NEVER } else { (time + between) / mix.bytes };
         let outstanding = f64::from(f.outstanding.at(corner).get());
+        let mut of_own = 0.0;
         let mut parts: Vec<(Part, f64, f64, f64)> = (usual.parts.iter())
             .map(|(part, (capacity, weight))| {
                 // What need not come here at all asks for next to nothing, and still has its turn here as others.
+                // The heads of a disk were followed, with all that they do for others between.
+                let weight = match part {
+                    Part::Target(_) if of_heads > 0.0 => {
+                        of_own = weight * mix.bytes;
+                        of_heads / mix.bytes
+                    }
+                    _ => *weight,
+                };
                 let least = least.parts.get(part).map_or(0.0, |l| l.1).max(weight * NEXT_TO_NOTHING);
                 (*part, *capacity, least, (weight - least).max(0.0))
             })
@@ -475,6 +488,7 @@ pub(in crate::estimate) fn charge<'a>(
             among,
             between,
             places: places_of,
+            heads: [of_heads, of_own],
             told_apart: classes[i].is_some(),
             late,
         });

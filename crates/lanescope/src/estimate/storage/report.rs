@@ -270,14 +270,20 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         }
         let by = outcome.shares[first + members[0]].by.map(|r| outcome.resources[r].key);
         let places = matches!(by, Some(Key::Storage(Part::Queue(_)))) || outcome.charged[members[0]].places > 0.0;
-        let other = |f: &IoFlow| f.volume == flow.volume && f.lines != flow.lines;
+        // Sequential flows that are alike still have places of their own.
+        let heads = match flow.volume {
+            Volume::Array(a) => storage.arrays[a as usize].has_heads(storage),
+            Volume::Target(_) | Volume::Station(_) => false,
+        };
+        let alike = |f: &IoFlow| f.lines == flow.lines && !(heads && f.lines.iter().any(|l| l.random < WHOLE));
+        let other = |f: &IoFlow| f.volume == flow.volume && !std::ptr::eq(f, flow) && !alike(f);
         // In a solid-state drive reads wait for reads and writes for writes; those followed wait for what there is.
         let flash = |t: &u32| matches!(storage.targets[*t as usize].device, Device::Ssd(_));
         let (mine, apart) = (programs::does(flow), outcome.charged[members[0]].told_apart);
         let meets = |f: &IoFlow| {
             let [reads, writes] = programs::does(f);
             let flash = storage.targets_of(flow.volume).iter().all(flash);
-            other(f) && (!flash || reads && mine[0] && !apart || writes && mine[1])
+            other(f) && if flash { reads && mine[0] && !apart || writes && mine[1] } else { !apart }
         };
         if storage.pair(flow).is_none() && storage.flows.iter().any(meets) {
             note(
@@ -287,6 +293,18 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                     and a sequential flow as if nobody moved the heads; where sizes, or sequential and random access, \
                     differ, it may be far off"
                     .into(),
+            );
+        }
+        let [worked, own] = outcome.charged[members[0]].heads;
+        if worked > own * 1.05 {
+            let (worked, own) = (human_time(worked), human_time(own));
+            note(
+                "heads",
+                format!(
+                    "the heads of its disk work {worked} for each of its I/Os on average, with all that they seek and \
+                        turn, {own} if nobody moved them: a sequential flow loses its place to every other one, and \
+                        to its own I/Os elsewhere or the other way"
+                ),
             );
         }
         if places && !apart && storage.flows.iter().any(other) {

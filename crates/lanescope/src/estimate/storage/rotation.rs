@@ -9,11 +9,11 @@
 //! Not in it: other flows at the same disks, adapter or processor; disks that differ; a SCSI bus, which commands and
 //! data of all share; and parities, whose disks read before they write.
 
+use crate::estimate::storage::Kind;
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{media_rate, range, seek_times, turn};
-use crate::estimate::storage::{Kind, SECTOR};
 use crate::plan::storage::{Array, Device, IoFlow, Medium, Storage, Target, Volume, seek, spindle_phase};
-use crate::scenario::keys::Disk;
+use crate::scenario::keys::{Disk, SECTOR};
 use crate::scenario::quantity::Corner;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

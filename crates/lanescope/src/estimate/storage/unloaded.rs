@@ -153,6 +153,23 @@ impl One<'_> {
         }
     }
 
+    /// A command of a disk by itself, without its heads, workers and the adapter's processor, seconds: from when the
+    /// media are through with its last byte, and from when the disk turns to it with all of its data at hand, as if its
+    /// way there came last.
+    pub(super) fn around_heads(&self, own: &Adapter, d: &Disk, k: Kind) -> [f64; 2] {
+        let (c, at) = (self.corner, range(self.storage(), self.flow));
+        let processor = own.host_adapter().map_or(0.0, |keys| keys.command_time.at(c).seconds());
+        let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
+        let others = host + processor + d.command_time.at(c).seconds();
+        let anywhere = Kind { random: 1.0, anywhere: 1.0, ..k };
+        let media = match !k.read && d.write_cache.typical {
+            true => 0.0,
+            false => self.positions(d, anywhere, k.bytes, 1.0) + k.bytes / mean_rate(d, c, at, 1.0),
+        };
+        let at_hand = Kind { random: 0.0, anywhere: 0.0, step: 1, ..k };
+        [self.in_time(anywhere) - others - media, self.in_time(at_hand) - others].map(|time| time.max(0.0))
+    }
+
     /// The time of a command at its target: for so long it is one of those that the adapter may have there.
     pub(in crate::estimate) fn at_target(&self, own: &Adapter, target: u32, k: Kind) -> f64 {
         self.target(own, target, k, k.bytes, Other::Host)

@@ -9,6 +9,7 @@
 
 mod build;
 pub(in crate::plan) mod fabrics;
+mod heads;
 mod mix;
 pub mod nvme;
 mod room;
@@ -18,6 +19,7 @@ mod transact;
 
 pub(super) use build::build;
 pub use fabrics::Remote;
+pub(crate) use heads::{Heads, Service};
 pub use nvme::Controller;
 pub(crate) use nvme::HostQueues;
 pub(crate) use serial::SerialKeys;

@@ -117,6 +117,9 @@ pub struct Line {
     pub reply: Bytes,
 }
 
+/// Bytes of a sector: what disks move at least, and what offsets are multiples of where nothing else is said.
+pub const SECTOR: u64 = 512;
+
 /// 100 % in the steps of [`Line`].
 pub const WHOLE: u32 = 10_000;
 

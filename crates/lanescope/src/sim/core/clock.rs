@@ -6,9 +6,6 @@
 
 use crate::units::{Frequency, Rate};
 
-/// Femtoseconds that 8 bits of a rate of 1 b/s take.
-const BYTE_FS: u128 = 8_000_000_000_000_000;
-
 /// Slots (bytes) of a wire, since time 0.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Clock {
@@ -72,30 +69,6 @@ impl Clock {
     }
 }
 
-/// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a
-/// ratio.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sim) struct Pace {
-    fs: u128,
-    slots: u128,
-}
-
-impl Pace {
-    pub(in crate::sim) fn new(rate: Rate) -> Pace {
-        let (fs, slots) = rate.slot_ratio();
-        Pace { fs: fs as u128, slots: slots as u128 }
-    }
-
-    #[inline]
-    pub(in crate::sim) fn span(&self, bytes: u64) -> u64 {
-        let top = bytes as u128 * self.fs;
-        match u64::try_from(top) {
-            Ok(top) => top.div_ceil(self.slots as u64),
-            Err(_) => top.div_ceil(self.slots).min(u64::MAX as u128 >> 1) as u64,
-        }
-    }
-}
-
 /// The edges of a clock that is no wire's: clock `n` begins at ceil(n / frequency).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Edges {
@@ -123,21 +96,11 @@ impl Edges {
     }
 }
 
-impl Rate {
-    /// Femtoseconds per byte as a fraction in lowest terms.
-    fn slot_ratio(self) -> (u64, u64) {
-        // Both are read off the rate's own arithmetic: a byte at `bits / per` takes 8e15 x per / bits fs.
-        let (bits, per) = self.parts();
-        let ratio = Rate::ratio(BYTE_FS * per as u128, bits.max(1) as u128);
-        ratio.parts()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::protocol::pcie::{Generation, Lanes, Speed};
-    use crate::units::{Bytes, Time};
+    use crate::units::{Bytes, Pace, Time};
 
     #[test]
     fn the_fast_clock_is_the_exact_one() {

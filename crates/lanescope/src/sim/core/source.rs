@@ -2,8 +2,8 @@
 //!
 //! Arrivals are worked out when somebody is ready for them, so a load that no one can carry costs no memory.
 
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
+use crate::units::Pace;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;

@@ -3,9 +3,9 @@
 use crate::plan::ethernet::{Network, Pick, Stream, Traced};
 use crate::scenario::keys::{SizeDistribution, StreamLoad};
 use crate::scenario::quantity::Quantity;
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::source::exponential;
+use crate::units::Pace;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;

@@ -8,9 +8,9 @@ use crate::plan::pci::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::quantity::Corner;
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pci::{Net, Ticks};
+use crate::units::Pace;
 use std::collections::VecDeque;
 
 /// What a transaction does.

@@ -5,10 +5,10 @@
 //! port that the request came in by.
 
 use crate::protocol::pcie::{self, Class, Header};
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pcie::Net;
 use crate::sim::pcie::wire::Tlp;
+use crate::units::Pace;
 use std::collections::VecDeque;
 
 /// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the

@@ -1,8 +1,8 @@
 //! How fast an engine is by itself: rates, intervals between starts, and what its port loses between TLPs.
 
 use crate::protocol::pcie::{Class, SIZES};
-use crate::sim::core::clock::Pace;
 use crate::sim::pcie::wire::Tlp;
+use crate::units::Pace;
 
 /// A rate that holds over any longer time.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,6 @@
 use crate::plan::{Batch, PacketQueue};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::result::Idle;
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::source::{Next, Source};
 use crate::sim::pcie::limits::{Gate, Limits};
@@ -16,6 +15,7 @@ use crate::sim::pcie::tags::Tags;
 use crate::sim::pcie::wire::Tlp;
 use crate::sim::pcie::{FlowState, Net};
 use crate::tools::Slab;
+use crate::units::Pace;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;

@@ -20,10 +20,10 @@
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
 use crate::scenario::keys::{Arbitration, Core, Queues};
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pcie::Net;
 use crate::sim::pcie::wire::Tlp;
+use crate::units::Pace;
 use std::collections::VecDeque;
 
 /// No egress port.

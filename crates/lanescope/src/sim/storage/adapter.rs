@@ -2,12 +2,12 @@
 //! done.
 
 use crate::plan::DmaPath;
-use crate::plan::storage::{self, AdapterKind, Unit, Volume};
+use crate::plan::storage::{self, AdapterKind, Service, Unit, Volume};
 use crate::sim::core::source::Transfer;
 use crate::sim::storage::nvme::Controller;
 use crate::sim::storage::scsi::Phase;
 use crate::sim::storage::ssd::Progress;
-use crate::sim::storage::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
+use crate::sim::storage::{Event, Fabric, Io, Job, Link, Owner, Server, Task};
 
 /// An adapter's own parts.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@
 //! processor makes the parity, and the new data and it are written.
 
 use crate::plan::storage::{self, Piece, Spread, Storage};
-use crate::sim::core::clock::Pace;
 use crate::sim::storage::mirrors::Mirrors;
 use crate::sim::storage::{Event, Fabric, Owner};
+use crate::units::Pace;
 use std::collections::HashMap;
 
 /// An array, and what it takes of a worker's processor.

@@ -6,7 +6,7 @@
 //! Each pair counts for itself. One turn for a whole array would send the first read of each I/O to the one drive of a
 //! pair and the second to the other: of I/Os of two strips, half of the drives would read nothing.
 
-use crate::sim::storage::device::SECTOR;
+use crate::scenario::keys::SECTOR;
 
 /// The pairs of an array.
 #[derive(Clone, Debug, Default)]

@@ -25,9 +25,8 @@ mod worker;
 mod zipf;
 
 use crate::plan::ethernet::NodeId;
-use crate::plan::storage::{self, Medium, Unit, Volume};
+use crate::plan::storage::{self, Medium, Service, Unit, Volume};
 use crate::plan::{DmaPath, Plan};
-use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::recorder::Carried;
 use crate::sim::core::source::Transfer;
@@ -35,10 +34,11 @@ use crate::sim::core::tally;
 use crate::sim::ethernet::StationCommand;
 use crate::sim::infiniband::Verb;
 use crate::tools::Slab;
+use crate::units::Pace;
 use adapter::Adapter;
 use array::Array;
 use count::Edges;
-use device::{Device, Service};
+use device::Device;
 use host_array::HostArray;
 use report::AtWindow;
 use std::cmp::Reverse;
@@ -359,7 +359,7 @@ impl Fabric {
                     flash: match &t.device {
                         storage::Device::Ssd(k) => {
                             let own = storage.adapters[adapter as usize].controller();
-                            Some(Box::new(ssd::Ssd::new(k, own)))
+                            Some(Box::new(ssd::Ssd::new(k, own, place)))
                         }
                         _ => None,
                     },

@@ -396,74 +396,69 @@ impl Fabric {
 
     /// Sends what the drive has of a read to host memory, as far as the buffer has room, and the entry behind it.
     pub(super) fn data_in(&mut self, task: u32, now: u64) {
-        let adapter = self.controller_of(task);
-        loop {
-            let t = self.tasks.all[task as usize];
-            let bytes = (t.ready - t.sent).min(PIECE);
-            if t.lists || bytes == 0 {
-                return;
-            }
-            let Some(c) = self.controller(adapter) else { return };
-            if c.moving[1] + bytes > c.buffer {
-                if !c.stalled[1].contains(&task) {
-                    c.stalled[1].push_back(task);
-                }
-                return;
-            }
-            c.moving[1] += bytes;
-            let way = c.data[1];
-            self.tasks.all[task as usize].sent += bytes;
-            self.first_data(task, now);
-            self.asks(way, bytes, Move::In { task, bytes: bytes as u32 }, now);
-            if t.sent + bytes == t.size {
-                self.entry(task, now);
-                return;
-            }
-        }
+        self.in_turn(task, 1, now);
     }
 
     /// Asks host memory for the data of a write, as far as the buffer has room.
     pub(super) fn data_out_of_memory(&mut self, task: u32, now: u64) {
         self.tasks.all[task as usize].wanted = true;
+        self.in_turn(task, 0, now);
+    }
+
+    /// Data of a command that wait for room keep those that come later behind them, however small these are.
+    fn in_turn(&mut self, task: u32, way: usize, now: u64) {
         let adapter = self.controller_of(task);
-        loop {
-            let t = self.tasks.all[task as usize];
-            let bytes = (t.size - t.fetched).min(PIECE);
-            if t.lists || bytes == 0 {
-                return;
-            }
+        if self.controller(adapter).is_some_and(|c| !c.stalled[way].is_empty()) || !self.moves(task, way, now) {
             let Some(c) = self.controller(adapter) else { return };
-            if c.moving[0] + bytes > c.buffer {
-                if !c.stalled[0].contains(&task) {
-                    c.stalled[0].push_back(task);
-                }
-                return;
+            if !c.stalled[way].contains(&task) {
+                c.stalled[way].push_back(task);
             }
-            c.moving[0] += bytes;
-            let way = c.data[0];
-            self.tasks.all[task as usize].fetched += bytes;
-            self.first_data(task, now);
-            self.asks(way, bytes, Move::Out { task, bytes: bytes as u32 }, now);
         }
     }
 
-    /// The buffer has room again.
+    /// Moves what is at hand of a command, as far as the buffer has room; whether it has.
+    fn moves(&mut self, task: u32, way: usize, now: u64) -> bool {
+        let adapter = self.controller_of(task);
+        loop {
+            let t = self.tasks.all[task as usize];
+            let left = if way == 1 { t.ready - t.sent } else { t.size - t.fetched };
+            let bytes = left.min(PIECE);
+            if t.lists || bytes == 0 {
+                return true;
+            }
+            let Some(c) = self.controller(adapter) else { return true };
+            if c.moving[way] + bytes > c.buffer {
+                return false;
+            }
+            c.moving[way] += bytes;
+            let path = c.data[way];
+            self.first_data(task, now);
+            let t = &mut self.tasks.all[task as usize];
+            if way == 0 {
+                t.fetched += bytes;
+                self.asks(path, bytes, Move::Out { task, bytes: bytes as u32 }, now);
+                continue;
+            }
+            t.sent += bytes;
+            let all = t.sent == t.size;
+            self.asks(path, bytes, Move::In { task, bytes: bytes as u32 }, now);
+            if all {
+                self.entry(task, now);
+                return true;
+            }
+        }
+    }
+
+    /// The buffer has room again: who was first goes on first.
     fn goes_on(&mut self, adapter: u32, way: usize, bytes: u64, now: u64) {
         let Some(c) = self.controller(adapter) else { return };
         c.moving[way] -= bytes;
-        while let Some(task) = self.controller(adapter).and_then(|c| c.stalled[way].pop_front()) {
-            if way == 1 {
-                self.data_in(task, now);
-            } else {
-                self.data_out_of_memory(task, now);
-            }
-            let still = |c: &mut Controller| c.stalled[way].back() == Some(&task);
-            if self.controller(adapter).is_some_and(still) {
-                // Who was first stays first.
-                let Some(c) = self.controller(adapter) else { return };
-                c.stalled[way].rotate_right(1);
+        while let Some(task) = self.controller(adapter).and_then(|c| c.stalled[way].front().copied()) {
+            if !self.moves(task, way, now) {
                 return;
             }
+            let Some(c) = self.controller(adapter) else { return };
+            c.stalled[way].pop_front();
         }
     }
 

@@ -13,10 +13,10 @@
 use crate::plan::storage::{self, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd as Keys};
 use crate::scenario::quantity::Quantity;
-use crate::sim::core::clock::Pace;
 use crate::sim::storage::cache_fill::CacheFill;
 use crate::sim::storage::{Event, Fabric, Link, Owner, Server};
 use crate::tools::mixed;
+use crate::units::Pace;
 use crate::units::Time;
 use std::collections::VecDeque;
 
@@ -92,6 +92,8 @@ pub(super) struct Ssd {
     /// What a deallocation takes beside that, and for each byte.
     trim_time: u64,
     trim_pace: Option<Pace>,
+    /// What tells its log from those of other drives.
+    log: u64,
     page: u64,
     /// Of lower, middle and upper pages.
     read_times: [u64; 3],
@@ -139,7 +141,10 @@ fn part_of(bits: u64, span: u64) -> u64 {
 }
 
 impl Ssd {
-    pub(super) fn new(k: &Keys, own: Option<&storage::Controller>) -> Ssd {
+    /// A drive, at its place in an array if it is in one.
+    pub(super) fn new(k: &Keys, own: Option<&storage::Controller>, place: usize) -> Ssd {
+        // The logs of drives have put pages of a number on dies of their own.
+        let log = if place == 0 { 0 } else { mixed(place as u64) };
         let channels = k.channels.typical.get() as usize;
         let stripes = k.stripes.typical.get() as usize;
         let all = k.planes.typical.get();
@@ -155,6 +160,7 @@ impl Ssd {
             command_time: k.command_time.typical.fs(),
             trim_time: own.and_then(|c| c.keys.trim_time.as_ref()).map_or(0, |q| q.typical.fs()),
             trim_pace: own.and_then(|c| c.keys.trim_rate.as_ref()).map(|q| Pace::new(q.typical)),
+            log,
             page: k.page.typical.0.max(1),
             read_times: [other(&k.lower_read_time), middle, other(&k.upper_read_time)],
             planes,
@@ -176,7 +182,7 @@ impl Ssd {
             collected: 0,
             house,
             houses: match house {
-                Some([_, every]) => (0..servers as u64).map(|die| (part_of(mixed(die), every), 0)).collect(),
+                Some([_, every]) => (0..servers as u64).map(|die| (part_of(mixed(die ^ log), every), 0)).collect(),
                 None => Vec::new(),
             },
             latency: own.map_or(0, |c| c.keys.command_latency.typical.fs()),
@@ -218,7 +224,7 @@ impl Ssd {
 
     /// What senses a page, a plane or a die with planes that do so together, and its channel.
     fn place(&self, page: u64) -> (usize, usize) {
-        let one = mixed(page) % (self.dies.len() as u64 * u64::from(self.joint));
+        let one = mixed(page ^ self.log) % (self.dies.len() as u64 * u64::from(self.joint));
         let die = (one / u64::from(self.joint)) as usize;
         (die, die / self.planes % self.channels.len())
     }
@@ -226,7 +232,7 @@ impl Ssd {
     /// Senses a page with those of other planes that wait for its die, or behind them; when it is sensed. Who has begun
     /// waits for nobody, and nobody behind is put off.
     fn sense_together(&mut self, page: u64, die: usize, span: u64, now: u64) -> u64 {
-        let plane = 1 << (mixed(page) % u64::from(self.joint));
+        let plane = 1 << (mixed(page ^ self.log) % u64::from(self.joint));
         let (batches, die) = (&mut self.batches[die], &mut self.dies[die]);
         while batches.front().is_some_and(|b| b.ends <= now) {
             batches.pop_front();
@@ -255,7 +261,7 @@ impl Ssd {
         if lower == middle && middle == upper {
             return middle;
         }
-        self.read_times[(mixed(!page) % 3) as usize]
+        self.read_times[(mixed(!page ^ self.log) % 3) as usize]
     }
 
     /// What a die has done by itself up to a moment: once in each interval, at some moment of it.
@@ -269,7 +275,8 @@ impl Ssd {
             }
             server.work(time, next);
             let begins = (times + 1).saturating_mul(every);
-            self.houses[die] = (begins.saturating_add(part_of(mixed(mixed(die as u64) ^ times), every)), times + 1);
+            self.houses[die] =
+                (begins.saturating_add(part_of(mixed(mixed(die as u64 ^ self.log) ^ times), every)), times + 1);
         }
     }
 

@@ -2,8 +2,7 @@
 //! them.
 
 use crate::plan::storage::{IoFlow, Storage, Volume};
-use crate::scenario::keys::{self, Line, WHOLE};
-use crate::sim::core::clock::Pace;
+use crate::scenario::keys::{self, Line, SECTOR, WHOLE};
 use crate::sim::core::source::Arrivals;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::random;
@@ -11,13 +10,11 @@ use crate::sim::storage::count::Counts;
 use crate::sim::storage::fabrics::Remote;
 use crate::sim::storage::nvme::Uses;
 use crate::sim::storage::{Event, Fabric, Io, zipf};
+use crate::units::Pace;
 use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
-
-/// Bytes of a sector: what offsets are multiples of where nothing else is said.
-const SECTOR: u64 = 512;
 
 /// Where the time of I/Os went: sums over those that are done, fs. The stages are those of [`crate::result::STAGES`].
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,6 +9,7 @@ mod counts;
 mod disks;
 mod drives;
 mod fabrics;
+mod heads;
 mod iometer;
 mod laws;
 mod neighbours;

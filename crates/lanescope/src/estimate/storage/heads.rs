@@ -1,0 +1,369 @@
+//! I/Os that differ at one disk, followed from worker to heads and back: those of several flows, or of one that does not
+//! always the same.
+//!
+//! Where the heads stand when a command comes hangs on whose the one before was: a sequential flow loses its place to
+//! every other one, and what that costs is a seek and most of a turn, more than its data. No mean of its own says how
+//! often. So the commands come to the disk in the order in which they are given, each with the moments of the heads
+//! ([`Heads`], as in a run), and their data over its wire in that order; all else that lies before and behind the disk
+//! takes each as long as it takes one by itself.
+//!
+//! Not in it: waits for what lies behind the wire, other flows on the same processors, adapter or bus, and I/Os that
+//! answer one another, pause, deallocate or prefer some places.
+
+use crate::estimate::storage::followed::known;
+use crate::plan::storage::{Heads, IoFlow};
+use crate::scenario::keys::{Arrivals, Disk};
+use crate::scenario::quantity::{Corner, Quantity};
+use crate::tools::mixed;
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// How many I/Os of each flow are followed, and how many of all at most.
+const OF_EACH: u64 = 6000;
+const OF_ALL: u64 = 100_000;
+
+/// The longer sequential flows go on, the farther they come apart: once a disk has worked for so long (fs: 20 s), so
+/// many I/Os of each are enough. As long a write cache may take to fill, before that.
+const WHILE: u64 = 20_000_000_000_000_000;
+const ENOUGH: u64 = 64;
+
+/// I/Os outstanding that are followed.
+const MOST: u64 = 16_384;
+
+/// Longer than a disk is followed, fs: an hour.
+const LONG: u64 = 3_600_000_000_000_000_000;
+
+/// A kind of I/O: how often it is drawn, what it is, and its seconds on the way by itself. `behind` is what it takes
+/// from when the media are through with its last byte, `least` from when the disk turns to it, with all data at hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) count: f64,
+    pub(super) size: u64,
+    pub(super) read: bool,
+    pub(super) random: f64,
+    pub(super) align: u64,
+    pub(super) behind: f64,
+    pub(super) least: f64,
+    /// Seconds of the wire, and which way its data go: a bus has one for both.
+    pub(super) wire: f64,
+    pub(super) lane: usize,
+}
+
+/// A flow at the disk.
+#[derive(Clone, Debug)]
+pub(super) struct Source<'a> {
+    pub(super) flow: &'a IoFlow,
+    pub(super) kinds: Vec<Way>,
+}
+
+/// What an I/O of a kind came to, seconds: from when it was asked for until its worker is done with it; of that waiting
+/// at the adapter for a place; and for how long the heads worked for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Met {
+    pub(super) time: f64,
+    pub(super) place: f64,
+    pub(super) heads: f64,
+}
+
+/// I/Os of flows at a disk: what each of their kinds comes to, those that were seen. The adapter's processor takes so
+/// long for each (`given`, seconds), and has so many of them at the disk (`depth`). `None` where there are too many.
+pub(super) fn among(
+    k: &Disk,
+    corner: Corner,
+    sources: &[Source],
+    (given, depth): (f64, u32),
+) -> Option<Vec<Vec<Option<Met>>>> {
+    let outstanding: u64 = sources.iter().map(|s| u64::from(s.flow.outstanding.at(corner).get())).sum();
+    if outstanding > MOST {
+        return None;
+    }
+    let key = key(k, corner, sources, (given, depth));
+    let flat = known(key, || {
+        let all = Run::new(k, corner, sources, (given, depth)).follow();
+        all.iter().flatten().flat_map(|m| m.map_or([NONE; 3], |m| [m.time, m.place, m.heads])).collect()
+    });
+    let mut all = flat.chunks_exact(3).map(|m| (m[0] >= 0.0).then(|| Met { time: m[0], place: m[1], heads: m[2] }));
+    Some(sources.iter().map(|s| all.by_ref().take(s.kinds.len()).collect()).collect())
+}
+
+/// What no time is.
+const NONE: f64 = -1.0;
+
+/// All that what they come to hangs on.
+fn key(k: &Disk, corner: Corner, sources: &[Source], (given, depth): (f64, u32)) -> Vec<u64> {
+    let mut key = vec![u64::from_le_bytes(*b"of heads"), given.to_bits(), depth.into(), sources.len() as u64];
+    let times = [&k.track_seek, &k.average_seek, &k.full_seek, &k.command_time];
+    key.extend(times.map(|q| q.at(corner).fs()));
+    key.extend([&k.outer_rate, &k.inner_rate].map(|q| q.at(corner).bits().to_bits()));
+    key.extend([k.capacity.typical.0, k.cache.at(corner).0, u64::from(k.write_cache.typical)]);
+    key.extend([k.rpm.at(corner).get() as u64, k.zones.typical.get().into()]);
+    for Source { flow, kinds } in sources {
+        key.extend([flow.submit.at(corner).fs(), flow.complete.at(corner).fs()]);
+        key.extend([flow.start.0, flow.range.0, flow.outstanding.at(corner).get().into(), flow.core.into()]);
+        let rate = flow.rate.as_ref().map_or(0, |r| u64::from(r.at(corner).get()));
+        key.extend([rate, u64::from(flow.arrivals == Arrivals::Poisson), kinds.len() as u64]);
+        for w in kinds {
+            key.extend([w.size, w.align, u64::from(w.read), w.lane as u64]);
+            key.extend([w.count, w.random, w.behind, w.least, w.wire].map(f64::to_bits));
+        }
+    }
+    key
+}
+
+/// One that is outstanding: of which flow and kind, where, when it was due, came to the adapter, got a place, and for
+/// how long the heads worked for it.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    source: usize,
+    kind: usize,
+    offset: u64,
+    due: u64,
+    came: u64,
+    begun: u64,
+    heads: u64,
+}
+
+/// One that was done: of which kind and when; its times, fs.
+#[derive(Clone, Copy)]
+struct Done {
+    kind: usize,
+    ends: u64,
+    time: u64,
+    place: u64,
+    heads: u64,
+}
+
+/// A flow under way: I/Os that were drawn, when the last of them was due, where the last one ended, and those done.
+#[derive(Default)]
+struct Under {
+    drawn: u64,
+    due: u64,
+    at: u64,
+    done: Vec<Done>,
+    /// Those done before the disk was as it stays.
+    early: usize,
+}
+
+/// What happens to an I/O: its worker turns to it, it comes to the adapter, that has dealt with it, its status is back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Asked,
+    Submitted,
+    Given,
+    Answered,
+}
+
+struct Run<'a> {
+    sources: &'a [Source<'a>],
+    corner: Corner,
+    heads: Heads,
+    latency: u64,
+    given: u64,
+    depth: u32,
+    slots: Vec<Slot>,
+    under: Vec<Under>,
+    /// What happens when; of what is at one moment first what was known first.
+    due: BinaryHeap<Reverse<(u64, u64, u32, Step)>>,
+    order: u64,
+    /// When the workers' cores and the adapter's processor are free.
+    cores: Vec<u64>,
+    core_of: Vec<usize>,
+    processor: u64,
+    wires: [u64; 2],
+    /// I/Os that have a place at the disk, and those that wait for one.
+    inside: u32,
+    waiting: VecDeque<u32>,
+    /// Whether writes have yet to fill a write cache.
+    fills: bool,
+}
+
+/// Femtoseconds of so many seconds.
+fn fs(seconds: f64) -> u64 {
+    (seconds * 1e15).round().clamp(0.0, LONG as f64) as u64
+}
+
+impl<'a> Run<'a> {
+    fn new(k: &Disk, corner: Corner, sources: &'a [Source<'a>], (given, depth): (f64, u32)) -> Run<'a> {
+        let mut cores: Vec<u32> = sources.iter().map(|s| s.flow.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        let slots = sources.iter().enumerate().flat_map(|(source, s)| {
+            let n = s.flow.outstanding.at(corner).get() as usize;
+            std::iter::repeat_n(Slot { source, ..Slot::default() }, n)
+        });
+        Run {
+            sources,
+            corner,
+            heads: Heads::new(k, corner, 0),
+            latency: k.command_time.at(corner).fs(),
+            given: fs(given),
+            depth: depth.max(1),
+            slots: slots.collect(),
+            under: sources.iter().map(|_| Under::default()).collect(),
+            due: BinaryHeap::new(),
+            order: 0,
+            core_of: sources.iter().map(|s| cores.partition_point(|c| *c < s.flow.core)).collect(),
+            cores: vec![0; cores.len()],
+            processor: 0,
+            wires: [0; 2],
+            inside: 0,
+            waiting: VecDeque::new(),
+            fills: k.write_cache.typical && sources.iter().flat_map(|s| &s.kinds).any(|w| !w.read),
+        }
+    }
+
+    /// Follows them until there are enough of each. What came of each flow and its kinds.
+    fn follow(mut self) -> Vec<Vec<Option<Met>>> {
+        (0..self.slots.len() as u32).for_each(|who| self.next(who, 0));
+        let (mut all, mut since) = (0, 0);
+        let mut lacking = [self.sources.len(); 2];
+        let drifts = self.sources.iter().flat_map(|s| &s.kinds).any(|w| w.random < 1.0);
+        while let Some(Reverse((now, _, who, step))) = self.due.pop() {
+            match step {
+                Step::Asked => {
+                    let at = self.works(who, now, |f| &f.submit);
+                    self.add(at, who, Step::Submitted);
+                }
+                Step::Submitted => {
+                    self.processor = self.processor.max(now).saturating_add(self.given);
+                    self.add(self.processor, who, Step::Given);
+                }
+                Step::Given => {
+                    self.slots[who as usize].came = now;
+                    if self.inside < self.depth {
+                        self.inside += 1;
+                        self.serve(who, now);
+                    } else {
+                        self.waiting.push_back(who);
+                    }
+                }
+                Step::Answered => {
+                    match self.waiting.pop_front() {
+                        Some(next) => self.serve(next, now),
+                        None => self.inside -= 1,
+                    }
+                    let ends = self.works(who, now, |f| &f.complete);
+                    let Slot { source, kind, due, came, begun, heads, .. } = self.slots[who as usize];
+                    let (time, place) = (ends - due, begun - came);
+                    let under = &mut self.under[source];
+                    under.done.push(Done { kind, ends, time, place, heads });
+                    for (lacking, most) in lacking.iter_mut().zip([OF_EACH, ENOUGH]) {
+                        *lacking -= usize::from((under.done.len() - under.early) as u64 == most);
+                    }
+                    all += 1;
+                    if self.fills && (self.heads.full() || all >= OF_ALL || now >= WHILE) {
+                        self.fills = false;
+                        self.under.iter_mut().for_each(|u| (u.early, u.at) = (u.done.len(), 0));
+                        (all, since, lacking) = (0, now, [self.sources.len(); 2]);
+                    }
+                    let enough = lacking[0] == 0 || drifts && lacking[1] == 0 && now - since >= WHILE;
+                    if !self.fills && enough || all >= OF_ALL || now >= LONG {
+                        break;
+                    }
+                    self.next(who, ends);
+                }
+            }
+        }
+        self.sources.iter().zip(&self.under).map(|(s, under)| under.came_to(s, self.corner)).collect()
+    }
+
+    fn add(&mut self, at: u64, who: u32, step: Step) {
+        self.due.push(Reverse((at, self.order, who, step)));
+        self.order += 1;
+    }
+
+    /// The worker's core takes a time for an I/O; when it is through.
+    fn works(&mut self, who: u32, now: u64, time: fn(&IoFlow) -> &Quantity<Time>) -> u64 {
+        let source = self.slots[who as usize].source;
+        let core = &mut self.cores[self.core_of[source]];
+        *core = now.max(*core).saturating_add(time(self.sources[source].flow).at(self.corner).fs());
+        *core
+    }
+
+    /// One more of a flow's I/Os may be asked for: which it is.
+    fn next(&mut self, who: u32, now: u64) {
+        let source = self.slots[who as usize].source;
+        let (Source { flow, kinds }, under) = (&self.sources[source], &mut self.under[source]);
+        let number = under.drawn;
+        under.drawn += 1;
+        // Different flows draw differently.
+        let drawn = |salt: u64| {
+            let bits = mixed(number ^ mixed(salt ^ mixed(source as u64)));
+            (bits >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (mut upto, drawn_kind) = (0.0, drawn(1));
+        let found = kinds.iter().position(|w| {
+            upto += w.count;
+            drawn_kind < upto
+        });
+        let kind = found.unwrap_or(kinds.len() - 1);
+        let Way { size, random, align, .. } = kinds[kind];
+        let room = flow.range.0.saturating_sub(size);
+        let offset = if drawn(2) < random {
+            (drawn(3) * (room / align + 1) as f64) as u64 * align
+        } else {
+            let next = under.at.next_multiple_of(align);
+            if next > room { 0 } else { next }
+        };
+        under.at = offset + size;
+        if let Some(rate) = &flow.rate {
+            let mean = 1.0 / f64::from(rate.at(self.corner).get());
+            let later = if flow.arrivals == Arrivals::Poisson { -libm::log(1.0 - drawn(4)) * mean } else { mean };
+            under.due = under.due.saturating_add(fs(later));
+        }
+        let due = now.max(under.due);
+        let slot = &mut self.slots[who as usize];
+        (slot.kind, slot.offset, slot.due) = (kind, flow.start.0 + offset, due);
+        self.add(due, who, Step::Asked);
+    }
+
+    /// A command comes to the disk; when its worker hears of it.
+    fn serve(&mut self, who: u32, now: u64) {
+        let slot = &mut self.slots[who as usize];
+        let Way { size, read, behind, least, wire, lane, .. } = self.sources[slot.source].kinds[slot.kind];
+        let begins = now.saturating_add(self.latency);
+        let service = self.heads.serve(read, slot.offset, size, begins);
+        (slot.begun, slot.heads) = (now, self.heads.worked());
+        let at_hand = if read { begins } else { service.begin.max(begins) }.max(self.wires[lane]);
+        self.wires[lane] = at_hand.saturating_add(fs(wire));
+        let through = match (read, service.early) {
+            (true, _) => Some(service.ready(size)),
+            (false, true) => None,
+            (false, false) => Some(service.end),
+        };
+        let through = through.map_or(0, |t| t.saturating_add(fs(behind)));
+        self.add(through.max(at_hand.saturating_add(fs(least))), who, Step::Answered);
+    }
+}
+
+impl Under {
+    /// What its I/Os came to, by kind. What is at the beginning is over after a third.
+    fn came_to(&self, source: &Source, corner: Corner) -> Vec<Option<Met>> {
+        let done = &self.done[self.early..];
+        let from = done.len() / 3;
+        let done = &done[from..];
+        let mean = |of: &[Done], what: fn(&Done) -> u64| {
+            of.iter().map(|d| what(d) as f64).sum::<f64>() * 1e-15 / of.len().max(1) as f64
+        };
+        // By Little's law, where so many are always outstanding.
+        let n = f64::from(source.flow.outstanding.at(corner).get());
+        let part = match (&source.flow.rate, done) {
+            (None, [first, .., last]) if last.ends > first.ends => {
+                let between = (last.ends - first.ends) as f64 * 1e-15 / (done.len() - 1) as f64;
+                n * between / mean(done, |d| d.time).max(1e-300)
+            }
+            _ => 1.0,
+        };
+        let of_kind = |kind: usize| {
+            let mine: Vec<Done> = done.iter().filter(|d| d.kind == kind).copied().collect();
+            let met = Met {
+                time: mean(&mine, |d| d.time) * part,
+                place: mean(&mine, |d| d.place) * part,
+                heads: mean(&mine, |d| d.heads),
+            };
+            (!mine.is_empty()).then_some(met)
+        };
+        (0..source.kinds.len()).map(of_kind).collect()
+    }
+}
