@@ -2,10 +2,12 @@
 //! what is missing here.
 
 use crate::estimate::ethernet::MOST_PAIRS;
+use crate::estimate::storage::followed;
 use crate::plan::Plan;
 use crate::plan::storage::{IoFlow, Volume};
 use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
+use crate::scenario::quantity::Corner;
 
 /// Declared by kind of table and key, with what is assumed in its place.
 pub static NOT_MODELLED: &[Gap] = &[
@@ -110,7 +112,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         "random offsets are spread evenly, whatever the distribution",
     ),
     Gap::always("io", &["access.align"], "placement", "random offsets are spread evenly, whatever their alignment")
-        .when(|plan, s| !cut_at_strips(plan, s)),
+        .when(|plan, s| !cut_at_strips(plan, s) && !by_heads(plan, s)),
     OVER_A_FABRIC,
     NO_OFFSETS,
     // Clusters: messages are trains of packets that take turns, and have the credit of one message by itself.
@@ -156,6 +158,13 @@ fn cut_at_strips(plan: &Plan, s: &Stated) -> bool {
     let cut = |f: &IoFlow| matches!(f.volume, Volume::Array(_)) && storage.host_array(f).is_none();
     let mut here = storage.flows.iter().filter(|f| s.path == format!("flows.{}.{}", f.group, s.key)).peekable();
     here.peek().is_some() && here.all(cut)
+}
+
+/// Whether what is stated is of flows whose disk's heads are followed from place to place.
+fn by_heads(plan: &Plan, s: &Stated) -> bool {
+    let storage = &plan.storage;
+    let mut here = storage.flows.iter().filter(|f| s.path == format!("flows.{}.{}", f.group, s.key)).peekable();
+    here.peek().is_some() && here.all(|f| followed(storage, Corner::Typical, f))
 }
 
 /// Of what the scenario of a plan states.

@@ -20,7 +20,7 @@ use crate::estimate::storage::reads::Wire;
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, held, kinds};
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume};
-use crate::scenario::keys::{Disk, Line, Ssd};
+use crate::scenario::keys::{Disk, Ssd};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -159,8 +159,7 @@ fn at_flash(
     Some(times.into_iter().zip(groups).map(of_group).collect())
 }
 
-/// The same of flows at a disk, whose heads are followed; none where one flow asks for one kind, or all for the same
-/// anywhere: those have a closed form.
+/// The same of flows at a disk, if its heads are followed.
 fn at_disk(
     storage: &Storage,
     corner: Corner,
@@ -168,22 +167,12 @@ fn at_disk(
     all: &[Asked],
     flows: &[usize],
 ) -> Option<Vec<Vec<Waited>>> {
-    let first = &all[flows[0]];
-    let anywhere = first.kinds.len() == 1 && first.kinds[0].random >= 1.0;
-    let partly = first.kinds.iter().any(|k| k.random > 0.0 && k.random < 1.0);
-    let same = flows.iter().all(|i| alike(first, &all[*i]));
-    if same && (anywhere || flows.len() == 1 && first.kinds.len() == 1 && !partly) {
-        return None;
-    }
-    let own = storage.adapter(first.one.flow)?;
+    let first = flows.first().map(|i| all[*i].one.flow).filter(|flow| heads::followed(storage, corner, flow))?;
+    let own = storage.adapter(first)?;
     let keys = own.host_adapter()?;
     let transport = &storage.transports[target.transport as usize];
     let source = |i: &usize| {
         let Asked { one, kinds, .. } = &all[*i];
-        let plain = |l: &Line| l.reply.0 == 0 && l.delay.fs() == 0 && l.burst <= 1 && l.trim == 0;
-        if one.flow.places.is_some() || !one.flow.lines.iter().all(plain) {
-            return None;
-        }
         let way = |kind: &Kind| {
             let [behind, least] = one.around_heads(own, k, *kind);
             let Kind { count, bytes, read, random, align, .. } = *kind;
@@ -198,9 +187,9 @@ fn at_disk(
             };
             Way { count, size, read, random, align, behind, least, wire, lane }
         };
-        Some(heads::Source { flow: one.flow, kinds: kinds.iter().map(way).collect() })
+        heads::Source { flow: one.flow, kinds: kinds.iter().map(way).collect() }
     };
-    let sources = flows.iter().map(source).collect::<Option<Vec<_>>>()?;
+    let sources: Vec<_> = flows.iter().map(source).collect();
     let depth = keys.queue_depth.at(corner).get();
     let met = heads::among(k, corner, &sources, (keys.command_time.at(corner).seconds(), depth))?;
     let of_flow = |(met, i): (Vec<Option<Met>>, &usize)| {

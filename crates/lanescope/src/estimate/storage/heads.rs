@@ -1,5 +1,5 @@
-//! I/Os that differ at one disk, followed from worker to heads and back: those of several flows, or of one that does not
-//! always the same.
+//! I/Os that differ at one disk, followed from worker to heads and back: those of several flows, or those of one with
+//! several kinds of them.
 //!
 //! Where the heads stand when a command comes hangs on whose the one before was: a sequential flow loses its place to
 //! every other one, and what that costs is a seek and most of a turn, more than its data. No mean of its own says how
@@ -11,8 +11,8 @@
 //! answer one another, pause, deallocate or prefer some places.
 
 use crate::estimate::storage::followed::known;
-use crate::plan::storage::{Heads, IoFlow};
-use crate::scenario::keys::{Arrivals, Disk};
+use crate::plan::storage::{Device, Heads, IoFlow, Storage, Volume};
+use crate::scenario::keys::{Arrivals, Disk, Line, WHOLE};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::tools::mixed;
 use crate::units::Time;
@@ -27,6 +27,7 @@ const OF_ALL: u64 = 100_000;
 /// many I/Os of each are enough. As long a write cache may take to fill, before that.
 const WHILE: u64 = 20_000_000_000_000_000;
 const ENOUGH: u64 = 64;
+const ROUNDS: u64 = 3;
 
 /// I/Os outstanding that are followed.
 const MOST: u64 = 16_384;
@@ -66,41 +67,73 @@ pub(super) struct Met {
     pub(super) heads: f64,
 }
 
+/// Whether the heads are followed where a flow is: at a disk by itself, with flows that differ or one whose I/Os do. One
+/// that asks for one kind, or several that ask alike for the same anywhere, have a closed form.
+pub(in crate::estimate) fn followed(storage: &Storage, corner: Corner, flow: &IoFlow) -> bool {
+    let Volume::Target(target) = flow.volume else { return false };
+    if !matches!(storage.targets[target as usize].device, Device::Disk(_)) {
+        return false;
+    }
+    let there = || storage.flows.iter().filter(|f| f.volume == flow.volume);
+    let n = |f: &IoFlow| u64::from(f.outstanding.at(corner).get());
+    let plain = |l: &Line| l.reply.0 == 0 && l.delay.fs() == 0 && l.burst <= 1 && l.trim == 0;
+    if !there().all(|f| f.places.is_none() && f.lines.iter().all(plain)) || there().map(n).sum::<u64>() > MOST {
+        return false;
+    }
+    let one = |part: u32| part == 0 || part == WHOLE;
+    let of_one_kind = matches!(&*flow.lines, [l] if one(l.read) && one(l.random));
+    let asks = |f: &IoFlow| {
+        let rate = f.rate.as_ref().map(|r| (r.at(corner), f.arrivals));
+        (n(f), rate, f.submit.at(corner), f.complete.at(corner))
+    };
+    let anywhere = flow.lines.iter().all(|l| l.random == WHOLE);
+    let closed = |f: &IoFlow| std::ptr::eq(f, flow) || anywhere && f.lines == flow.lines && asks(f) == asks(flow);
+    !(of_one_kind && there().all(closed))
+}
+
 /// I/Os of flows at a disk: what each of their kinds comes to, those that were seen. The adapter's processor takes so
-/// long for each (`given`, seconds), and has so many of them at the disk (`depth`). `None` where there are too many.
+/// long for each (`given`, seconds), and has so many of them at the disk (`depth`). `None` if an hour is too short.
 pub(super) fn among(
     k: &Disk,
     corner: Corner,
     sources: &[Source],
     (given, depth): (f64, u32),
 ) -> Option<Vec<Vec<Option<Met>>>> {
-    let outstanding: u64 = sources.iter().map(|s| u64::from(s.flow.outstanding.at(corner).get())).sum();
-    if outstanding > MOST {
-        return None;
-    }
-    let key = key(k, corner, sources, (given, depth));
+    let core_of = core_of(sources);
+    let key = key(k, corner, (sources, &core_of), (given, depth));
     let flat = known(key, || {
-        let all = Run::new(k, corner, sources, (given, depth)).follow();
+        let all = Run::new(k, corner, (sources, core_of), (given, depth)).follow().unwrap_or_default();
         all.iter().flatten().flat_map(|m| m.map_or([NONE; 3], |m| [m.time, m.place, m.heads])).collect()
     });
+    if flat.is_empty() {
+        return None;
+    }
     let mut all = flat.chunks_exact(3).map(|m| (m[0] >= 0.0).then(|| Met { time: m[0], place: m[1], heads: m[2] }));
     Some(sources.iter().map(|s| all.by_ref().take(s.kinds.len()).collect()).collect())
+}
+
+/// Which flows have a worker's core in common: a number for each.
+fn core_of(sources: &[Source]) -> Vec<usize> {
+    let mut cores: Vec<u32> = sources.iter().map(|s| s.flow.core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    sources.iter().map(|s| cores.partition_point(|c| *c < s.flow.core)).collect()
 }
 
 /// What no time is.
 const NONE: f64 = -1.0;
 
 /// All that what they come to hangs on.
-fn key(k: &Disk, corner: Corner, sources: &[Source], (given, depth): (f64, u32)) -> Vec<u64> {
+fn key(k: &Disk, corner: Corner, (sources, core_of): (&[Source], &[usize]), (given, depth): (f64, u32)) -> Vec<u64> {
     let mut key = vec![u64::from_le_bytes(*b"of heads"), given.to_bits(), depth.into(), sources.len() as u64];
     let times = [&k.track_seek, &k.average_seek, &k.full_seek, &k.command_time];
     key.extend(times.map(|q| q.at(corner).fs()));
     key.extend([&k.outer_rate, &k.inner_rate].map(|q| q.at(corner).bits().to_bits()));
     key.extend([k.capacity.typical.0, k.cache.at(corner).0, u64::from(k.write_cache.typical)]);
     key.extend([k.rpm.at(corner).get() as u64, k.zones.typical.get().into()]);
-    for Source { flow, kinds } in sources {
+    for (Source { flow, kinds }, core) in sources.iter().zip(core_of) {
         key.extend([flow.submit.at(corner).fs(), flow.complete.at(corner).fs()]);
-        key.extend([flow.start.0, flow.range.0, flow.outstanding.at(corner).get().into(), flow.core.into()]);
+        key.extend([flow.start.0, flow.range.0, flow.outstanding.at(corner).get().into(), *core as u64]);
         let rate = flow.rate.as_ref().map_or(0, |r| u64::from(r.at(corner).get()));
         key.extend([rate, u64::from(flow.arrivals == Arrivals::Poisson), kinds.len() as u64]);
         for w in kinds {
@@ -184,10 +217,12 @@ fn fs(seconds: f64) -> u64 {
 }
 
 impl<'a> Run<'a> {
-    fn new(k: &Disk, corner: Corner, sources: &'a [Source<'a>], (given, depth): (f64, u32)) -> Run<'a> {
-        let mut cores: Vec<u32> = sources.iter().map(|s| s.flow.core).collect();
-        cores.sort_unstable();
-        cores.dedup();
+    fn new(
+        k: &Disk,
+        corner: Corner,
+        (sources, core_of): (&'a [Source<'a>], Vec<usize>),
+        (given, depth): (f64, u32),
+    ) -> Run<'a> {
         let slots = sources.iter().enumerate().flat_map(|(source, s)| {
             let n = s.flow.outstanding.at(corner).get() as usize;
             std::iter::repeat_n(Slot { source, ..Slot::default() }, n)
@@ -203,8 +238,8 @@ impl<'a> Run<'a> {
             under: sources.iter().map(|_| Under::default()).collect(),
             due: BinaryHeap::new(),
             order: 0,
-            core_of: sources.iter().map(|s| cores.partition_point(|c| *c < s.flow.core)).collect(),
-            cores: vec![0; cores.len()],
+            cores: vec![0; sources.len()],
+            core_of,
             processor: 0,
             wires: [0; 2],
             inside: 0,
@@ -213,8 +248,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Follows them until there are enough of each. What came of each flow and its kinds.
-    fn follow(mut self) -> Vec<Vec<Option<Met>>> {
+    /// Follows them until there are enough of each, at least a few rounds of all that are outstanding. What came of
+    /// each flow and its kinds; `None` where even an hour was not enough.
+    fn follow(mut self) -> Option<Vec<Vec<Option<Met>>>> {
         (0..self.slots.len() as u32).for_each(|who| self.next(who, 0));
         let (mut all, mut since) = (0, 0);
         let mut lacking = [self.sources.len(); 2];
@@ -248,16 +284,21 @@ impl<'a> Run<'a> {
                     let (time, place) = (ends - due, begun - came);
                     let under = &mut self.under[source];
                     under.done.push(Done { kind, ends, time, place, heads });
-                    for (lacking, most) in lacking.iter_mut().zip([OF_EACH, ENOUGH]) {
+                    let rounds = ROUNDS * u64::from(self.sources[source].flow.outstanding.at(self.corner).get());
+                    for (lacking, most) in lacking.iter_mut().zip([OF_EACH.max(rounds), ENOUGH.max(rounds)]) {
                         *lacking -= usize::from((under.done.len() - under.early) as u64 == most);
                     }
                     all += 1;
                     if self.fills && (self.heads.full() || all >= OF_ALL || now >= WHILE) {
+                        // They count from here on, and have not come apart yet.
                         self.fills = false;
                         self.under.iter_mut().for_each(|u| (u.early, u.at) = (u.done.len(), 0));
                         (all, since, lacking) = (0, now, [self.sources.len(); 2]);
                     }
                     let enough = lacking[0] == 0 || drifts && lacking[1] == 0 && now - since >= WHILE;
+                    if now >= LONG && lacking[1] > 0 {
+                        return None;
+                    }
                     if !self.fills && enough || all >= OF_ALL || now >= LONG {
                         break;
                     }
@@ -265,7 +306,7 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        self.sources.iter().zip(&self.under).map(|(s, under)| under.came_to(s, self.corner)).collect()
+        Some(self.sources.iter().zip(&self.under).map(|(s, under)| under.came_to(s, self.corner)).collect())
     }
 
     fn add(&mut self, at: u64, who: u32, step: Step) {

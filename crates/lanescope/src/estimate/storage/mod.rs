@@ -45,6 +45,7 @@ use crate::scenario::quantity::Corner;
 use among::{Asked, Waited, queued};
 use disk::{heads, range};
 use ends::Ends;
+pub(in crate::estimate) use heads::followed;
 use host_array::Shape;
 use nvme::{Drive, drives};
 use places::{Places, Waits};
@@ -81,8 +82,8 @@ pub(in crate::estimate) struct Charged {
     between: f64,
     /// Of that, what it waits at its adapter for places at its disks.
     places: f64,
-    /// For how long the heads of its disk work for a draw of its lines, and for how long they would if nobody else moved
-    /// them, seconds, where they were followed.
+    /// For how long the heads of its disk work for a draw of its lines, and for how long they would if nobody else did
+    /// move them, seconds, where they were followed.
     heads: [f64; 2],
     /// Whether its reads wait for those of flows that are unlike it as for what they are.
     told_apart: bool,

@@ -273,7 +273,8 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         // Sequential flows that are alike still have places of their own.
         let heads = match flow.volume {
             Volume::Array(a) => storage.arrays[a as usize].has_heads(storage),
-            Volume::Target(_) | Volume::Station(_) => false,
+            Volume::Target(t) => matches!(storage.targets[t as usize].device, Device::Disk(_)),
+            Volume::Station(_) => false,
         };
         let alike = |f: &IoFlow| f.lines == flow.lines && !(heads && f.lines.iter().any(|l| l.random < WHOLE));
         let other = |f: &IoFlow| f.volume == flow.volume && !std::ptr::eq(f, flow) && !alike(f);
@@ -296,14 +297,16 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
             );
         }
         let [worked, own] = outcome.charged[members[0]].heads;
-        if worked > own * 1.05 {
+        let of_disk = |part: &Part| matches!(part, Part::Target(_) | Part::Queue(_) | Part::Outstanding(_));
+        let at_disk = matches!(by, Some(Key::Storage(part)) if of_disk(&part));
+        if at_disk && worked > own * 1.05 && flow.lines.iter().any(|l| l.random < WHOLE) {
             let (worked, own) = (human_time(worked), human_time(own));
             note(
                 "heads",
                 format!(
                     "the heads of its disk work {worked} for each of its I/Os on average, with all that they seek and \
-                        turn, {own} if nobody moved them: a sequential flow loses its place to every other one, and \
-                        to its own I/Os elsewhere or the other way"
+                        turn, {own} if it kept its place: a sequential flow loses that to every other one, and to its \
+                        own I/Os elsewhere or the other way"
                 ),
             );
         }

@@ -162,9 +162,11 @@ impl One<'_> {
         let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
         let others = host + processor + d.command_time.at(c).seconds();
         let anywhere = Kind { random: 1.0, anywhere: 1.0, ..k };
-        let media = match !k.read && d.write_cache.typical {
+        // What a write cache takes in waits for no media.
+        let cache = if k.read || !d.write_cache.typical { 0.0 } else { d.cache.at(c).f64() };
+        let media = match cache > 0.0 && k.bytes <= cache {
             true => 0.0,
-            false => self.positions(d, anywhere, k.bytes, 1.0) + k.bytes / mean_rate(d, c, at, 1.0),
+            false => self.positions(d, anywhere, k.bytes, 1.0) + (k.bytes - cache) / mean_rate(d, c, at, 1.0),
         };
         let at_hand = Kind { random: 0.0, anywhere: 0.0, step: 1, ..k };
         [self.in_time(anywhere) - others - media, self.in_time(at_hand) - others].map(|time| time.max(0.0))

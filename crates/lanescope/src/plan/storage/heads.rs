@@ -162,8 +162,8 @@ impl Heads {
         seek(part, self.seeks) as u64
     }
 
-    /// From a moment to the one at which a byte comes under the heads: a track begins where the one before ends, so that
-    /// the angle goes on as time does while bytes pass.
+    /// From a moment to the one at which a byte comes under the heads: a track begins where the one before ends, and
+    /// angles go on as time does while bytes pass.
     fn turn_to(&self, offset: u64, now: u64) -> u64 {
         let angle = self.zone(offset).0.phase(offset, self.turn);
         (angle + self.turn - now.saturating_add(self.phase) % self.turn) % self.turn

@@ -82,8 +82,8 @@ pub(super) struct Controller {
     /// Bytes of data on their way out of host memory and into it, and what its buffer has room for, each way.
     moving: [u64; 2],
     buffer: u64,
-    /// Commands whose data wait for room.
-    stalled: [VecDeque<u32>; 2],
+    /// Data that wait for room: of which command, and up to which byte.
+    stalled: [VecDeque<(u32, u64)>; 2],
 }
 
 /// How a flow uses its queue pairs at a drive.
@@ -405,25 +405,27 @@ impl Fabric {
         self.in_turn(task, 0, now);
     }
 
-    /// Data of a command that wait for room keep those that come later behind them, however small these are.
+    /// Data that wait for room keep those that come later behind them, of whichever command and however few.
     fn in_turn(&mut self, task: u32, way: usize, now: u64) {
-        let adapter = self.controller_of(task);
-        if self.controller(adapter).is_some_and(|c| !c.stalled[way].is_empty()) || !self.moves(task, way, now) {
+        let t = &self.tasks.all[task as usize];
+        if t.lists {
+            return;
+        }
+        let (upto, adapter) = (if way == 1 { t.ready } else { t.size }, self.controller_of(task));
+        if self.controller(adapter).is_some_and(|c| !c.stalled[way].is_empty()) || !self.moves((task, upto), way, now) {
             let Some(c) = self.controller(adapter) else { return };
-            if !c.stalled[way].contains(&task) {
-                c.stalled[way].push_back(task);
-            }
+            c.stalled[way].push_back((task, upto));
         }
     }
 
-    /// Moves what is at hand of a command, as far as the buffer has room; whether it has.
-    fn moves(&mut self, task: u32, way: usize, now: u64) -> bool {
+    /// Moves data of a command up to a byte, as far as the buffer has room; whether it has.
+    fn moves(&mut self, (task, upto): (u32, u64), way: usize, now: u64) -> bool {
         let adapter = self.controller_of(task);
         loop {
             let t = self.tasks.all[task as usize];
-            let left = if way == 1 { t.ready - t.sent } else { t.size - t.fetched };
-            let bytes = left.min(PIECE);
-            if t.lists || bytes == 0 {
+            let moved = if way == 1 { t.sent } else { t.fetched };
+            let bytes = upto.saturating_sub(moved).min(PIECE);
+            if bytes == 0 {
                 return true;
             }
             let Some(c) = self.controller(adapter) else { return true };
@@ -453,8 +455,8 @@ impl Fabric {
     fn goes_on(&mut self, adapter: u32, way: usize, bytes: u64, now: u64) {
         let Some(c) = self.controller(adapter) else { return };
         c.moving[way] -= bytes;
-        while let Some(task) = self.controller(adapter).and_then(|c| c.stalled[way].front().copied()) {
-            if !self.moves(task, way, now) {
+        while let Some(first) = self.controller(adapter).and_then(|c| c.stalled[way].front().copied()) {
+            if !self.moves(first, way, now) {
                 return;
             }
             let Some(c) = self.controller(adapter) else { return };

@@ -17,16 +17,16 @@ fn at_a_disk(c: &mut Choices) -> String {
          [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen2 x8\"\n\
          [parts.d]\nis = \"disk\"\nrpm = {}\nwrite_cache = {}\ncache = \"{}\"\nzones = {}\n\
          [links.wire]\nbetween = [\"hba\", \"d\"]\n{wire}\n",
-        [4, 32, 64][c.below(3)],
+        [1, 4, 32, 64][c.below(4)],
         c.of(&["5400", "7200", "15000"]),
         c.of(&["true", "false"]),
         c.of(&["64 KiB", "256 KiB", "1 MiB"]),
         1 + c.below(16),
     );
     for i in 0..[1, 2, 2, 3][c.below(4)] {
-        let size = [512, 1000, 4096, 16_384, 65_536, 131_072, 524_288][c.below(7)];
+        let size = [512, 1000, 4096, 16_384, 65_536, 131_072, 1 << 20][c.below(7)];
         let (read, random) = ([0, 50, 70, 100, 100][c.below(5)], [0, 0, 50, 100, 100][c.below(5)]);
-        // Each in a file of its own, or all in one: small, since sequential flows come ever farther apart in large ones.
+        // Each in a file of its own, or all in one: small, or sequential flows would come ever farther apart.
         let (start, file) = ([0, 20 * i][c.below(2)], [20, 300][c.below(2)]);
         let range = format!("start = \"{start} GB\"\nfile = \"{file} MB\"\n");
         let rate = if c.below(6) == 0 { format!("rate = {}\n", c.about(2, 40)) } else { String::new() };
