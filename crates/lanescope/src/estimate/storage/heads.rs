@@ -67,8 +67,8 @@ pub(super) struct Met {
     pub(super) heads: f64,
 }
 
-/// Whether the heads are followed where a flow is: at a disk by itself, with flows that differ or one whose I/Os do. One
-/// that asks for one kind, or several that ask alike for the same anywhere, have a closed form.
+/// Whether the heads are followed where a flow is: at a disk by itself, with flows that differ, or one whose I/Os do.
+/// One that asks for one kind, or several that ask alike for the same anywhere, have a closed form.
 pub(in crate::estimate) fn followed(storage: &Storage, corner: Corner, flow: &IoFlow) -> bool {
     let Volume::Target(target) = flow.volume else { return false };
     if !matches!(storage.targets[target as usize].device, Device::Disk(_)) {
