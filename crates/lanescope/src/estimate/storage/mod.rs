@@ -147,7 +147,8 @@ pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
     for l in lines {
         let (share, read, random, trim) = (part(l.share), part(l.read), part(l.random), part(l.trim));
         let align = if l.align.0 == 0 { SECTOR } else { l.align.0 };
-        let step = if l.random > 0 { align } else { l.size.0.next_multiple_of(align) };
+        let least = align.max(SECTOR);
+        let step = if l.random > 0 { least } else { l.size.0.next_multiple_of(least) };
         let mut add = |count: f64, bytes: f64, read: bool, trim: bool| {
             if count > 0.0 && bytes > 0.0 {
                 all.push(Kind { trim, random, anywhere: random, align, ..Kind::new(count, bytes, read, step) });
