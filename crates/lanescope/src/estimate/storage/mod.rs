@@ -422,7 +422,6 @@ pub(in crate::estimate) fn charge<'a>(
         let mut of_own = 0.0;
         let mut parts: Vec<(Part, f64, f64, f64)> = (usual.parts.iter())
             .map(|(part, (capacity, weight))| {
-                // What need not come here at all asks for next to nothing, and still has its turn here as others.
                 // The heads of a disk were followed, with all that they do for others between.
                 let weight = match part {
                     Part::Target(_) if of_heads > 0.0 => {
@@ -431,6 +430,7 @@ pub(in crate::estimate) fn charge<'a>(
                     }
                     _ => *weight,
                 };
+                // What need not come here at all asks for next to nothing, and still has its turn here as others.
                 let least = least.parts.get(part).map_or(0.0, |l| l.1).max(weight * NEXT_TO_NOTHING);
                 (*part, *capacity, least, (weight - least).max(0.0))
             })

@@ -88,3 +88,37 @@ fn flows_lose_their_place_alike() {
 
 /// How far apart they may be.
 const APART: f64 = 0.1;
+
+/// A read behind a write in the next place, or a write behind a read, is late for it whatever the rate of the media is:
+/// it takes a turn more, and half of all I/Os change the direction. No rounding of an angle decides.
+#[test]
+fn a_change_of_direction_costs_a_turn() {
+    let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
+    let wrong = RefCell::new(Vec::new());
+    let result = runner.run(&vec(any::<u8>(), 8..12), |bytes| {
+        let c = &mut Choices(bytes.iter());
+        let (rate, size, rpm) = (40_000 + c.about(1, 90_000), 4096 << c.below(6), [5400, 7200, 15_000][c.below(3)]);
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\n\
+             [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen2 x8\"\n\
+             [parts.d]\nis = \"disk\"\nrpm = {rpm}\nzones = 1\nouter_rate = \"{rate} kB/s\"\n\
+             inner_rate = \"{rate} kB/s\"\n\
+             [links.wire]\nbetween = [\"hba\", \"d\"]\nsas = \"6G\"\n\
+             [flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\noutstanding = 16\n\
+             access = {{ size = \"{size} B\", read = \"50 %\", random = \"0 %\" }}\n\
+             [run]\nfor = \"4 s\"\nwarmup = \"1 s\"\n"
+        );
+        let (report, s) = by_both(&text);
+        let each = size as f64 / (rate as f64 * 1e3) + 0.5 * 60.0 / rpm as f64;
+        let expected = size as f64 * 8.0 / each;
+        // The directions are drawn: of so many changes so many more or less, four times their deviation.
+        let slack = 4.0 / (s.flows[0].operations.max(1) as f64).sqrt() + 0.02;
+        for (method, got) in [("estimate", report.flows[0].share.typical), ("simulation", s.flows[0].rate.mean)] {
+            if (got / expected - 1.0).abs() > slack {
+                wrong.borrow_mut().push(format!("{method}: {got:.0} for {expected:.0}\n{text}"));
+            }
+        }
+        Ok(())
+    });
+    none_apart(result, &wrong.into_inner());
+}
