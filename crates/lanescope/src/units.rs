@@ -65,6 +65,9 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// No scenario has a greater one: 1,000,000 Tb/s.
+    pub(crate) const MOST: Rate = Rate { bits: 1_000_000_000_000_000_000, per: 1 };
+
     /// `bits / per` bits per second; `per` must not be 0.
     pub fn ratio(bits: u128, per: u128) -> Rate {
         debug_assert!(per > 0);
@@ -349,7 +352,7 @@ impl Rate {
         if top == 0 {
             return Err(UnitError::Zero);
         }
-        if top / bottom > 10u128.pow(18) {
+        if top / bottom > u128::from(Self::MOST.bits) {
             return Err(UnitError::TooLarge("1,000,000 Tb/s"));
         }
         if top < bottom {

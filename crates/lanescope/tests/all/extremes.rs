@@ -464,6 +464,17 @@ fn case(seed: u64) -> (usize, Vec<String>) {
     (base, sets.collect())
 }
 
+/// The same over a base of PCIe alone: its text, and the values.
+pub(crate) fn case_of_pcie(mut seed: u64) -> (&'static str, Vec<String>) {
+    loop {
+        let (base, sets) = case(seed);
+        if ["pcie", "pcie-loads", "backbone"].contains(&BASES[base].0) {
+            return (BASES[base].1, sets);
+        }
+        seed = Random(seed).next();
+    }
+}
+
 /// What came of a case: refused, or how it ended.
 type Outcome = Result<Option<String>, String>;
 

@@ -33,4 +33,5 @@ mod sockets;
 mod storage;
 mod studies;
 mod theory;
+mod upgrades;
 mod wrong;

@@ -237,7 +237,7 @@ pub(in crate::estimate) fn ceiling_words(plan: &Plan, part: PartId, ceiling: Cei
         Ceiling::Write => ("engine, writes", "write_rate"),
         Ceiling::ReadInterval => ("reads a second", "read_interval"),
         Ceiling::WriteInterval => ("writes a second", "write_interval"),
-        Ceiling::Port => ("time of its port", plan.longest_gap(part)),
+        Ceiling::Port => ("time of its port", plan.costliest_gap(part)),
         Ceiling::SustainedWrites => ("engine, writes", "engine_efficiency"),
         Ceiling::SustainedReads => ("engine, reads", "engine_efficiency"),
         Ceiling::LineIn => ("line, packets in", "line"),

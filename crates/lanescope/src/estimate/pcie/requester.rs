@@ -378,17 +378,14 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, (turns, beside): (&Turns, f6
             add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size, 1.0 / size, 0.0);
         }
     }
-    let gaps = [&k.tlp_gap, &k.transfer_gap, &k.direction_change].map(|gap| gap.at(corner).seconds());
-    if gaps.iter().any(|gap| *gap > 0.0) {
+    let [of_tlps, of_transfers, turning] = plan.gaps(corner, flow).map(|ns| ns * 1e-9);
+    if of_tlps + of_transfers + turning > 0.0 {
         let writes = if flow.writes() { writing(plan, corner, flow) } else { 0.0 };
         let reads = if flow.reads() { requesting(plan, corner, flow) } else { 0.0 };
-        // Transfers of both kinds go in turn where a source has both. What goes in turn by itself certainly does.
-        let mut own = plan.flows.iter().filter(|f| f.source == flow.source);
-        let several = own.clone().any(|f| f.reads()) && own.clone().any(|f| f.writes());
-        let turning = if several { both * gaps[2] } else { 0.0 };
-        let certain = both > 1.0 && own.nth(1).is_none();
-        let time = (writes + reads) * 1e-9 + both * gaps[1] + turning;
-        let lucky = if certain { 0.0 } else { turning / size };
+        // What goes in turn by itself certainly does.
+        let alone = plan.flows.iter().filter(|f| f.source == flow.source).nth(1).is_none();
+        let time = (writes + reads) * 1e-9 + of_transfers + turning;
+        let lucky = if both > 1.0 && alone { 0.0 } else { turning / size };
         add(Key::Engine(part, Ceiling::Port), 1.0, time / size, both_turns, lucky);
     }
 }

@@ -5,18 +5,22 @@ use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, in_pieces, ran};
 use crate::estimate::pcie::report::{ceiling_words, core_key, credit_name, memory_words, walks_key};
 use crate::estimate::{Outcome, binding, outcome, outcome_like, wires_of};
+use crate::plan::pcie::check::{MOST_READS, MOST_TAGS};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::Do;
-use crate::scenario::quantity::{Corner, Every, Quantity, Shape};
+use crate::scenario::keys::{Do, Endpoint};
+use crate::scenario::quantity::{Corner, Every, MAX_COUNT, Quantity, Shape};
 use crate::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+
+/// No count of a scenario is larger.
+const MOST: u32 = MAX_COUNT as u32;
 
 /// The shares of a group of flows, bits per second, and what binds it.
 fn share(plan: &Plan, group: &str, jobs: &[Demand]) -> (Vec<f64>, Binding) {
@@ -74,19 +78,19 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         }
         Key::Outstanding(i) => {
             let name = plan.flows[i].group.clone();
-            let mut now = 0;
+            let mut now = None;
             for flow in Arc::make_mut(&mut better.flows).iter_mut().filter(|f| f.group == name) {
                 if let Program::Closed { outstanding, .. } = &mut flow.program {
-                    *outstanding = outstanding.saturating_mul(2);
-                    now = *outstanding;
+                    now = twice(*outstanding, MOST);
+                    *outstanding = now?;
                 }
             }
-            Some((better, format!("flows.{name}.load.outstanding={now}"), true))
+            Some((better, format!("flows.{name}.load.outstanding={}", now?), true))
         }
         // Its reads wait for tags, those of whom it asks.
         Key::InTurn(i) => {
             let id = plan.flows[i].source;
-            part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags)))
+            part_change(plan, id, "tags", |k| double_tags(endpoint(k)?))
         }
         Key::Walks(id) => {
             let key = walks_key(plan, id);
@@ -104,7 +108,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             PartKeys::RootComplex(r) => double(Some(&mut r.loads_in_flight)),
             _ => None,
         }),
-        Key::Tags(id) => part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags))),
+        Key::Tags(id) => part_change(plan, id, "tags", |k| double_tags(endpoint(k)?)),
         Key::Engine(id, ceiling) => {
             let key = ceiling_words(plan, id, ceiling).1;
             part_change(plan, id, key, |k| {
@@ -187,7 +191,7 @@ fn part_change(
     said.map(|value| (better, format!("parts.{group}.{key}={value}"), true))
 }
 
-fn endpoint(keys: &mut PartKeys) -> Option<&mut crate::scenario::keys::Endpoint> {
+fn endpoint(keys: &mut PartKeys) -> Option<&mut Endpoint> {
     match keys {
         PartKeys::Endpoint(e) => Some(e),
         _ => None,
@@ -215,22 +219,38 @@ fn map<T: Clone>(q: &mut Quantity<T>, f: impl Fn(&T) -> T) {
     (q.slow, q.typical, q.fast) = (f(&q.slow), f(&q.typical), f(&q.fast));
 }
 
+/// Twice as many, or as many as a scenario may have; none where there are so many already.
+fn twice(n: u32, most: u32) -> Option<u32> {
+    Some(n.saturating_mul(2).min(most)).filter(|twice| *twice > n)
+}
+
 fn double_count(q: Option<&mut Quantity<u32>>) -> Option<String> {
     let q = q?;
-    map(q, |n| n.saturating_mul(2));
-    Some(q.typical.to_string())
+    let now = twice(q.typical, MOST)?;
+    map(q, |n| twice(*n, MOST).unwrap_or(*n));
+    Some(now.to_string())
 }
 
 fn double(q: Option<&mut Quantity<NonZeroU32>>) -> Option<String> {
-    let q = q?;
-    map(q, |n| n.saturating_mul(NonZeroU32::MIN.saturating_add(1)));
-    Some(q.typical.to_string())
+    double_to(q?, MOST)
+}
+
+fn double_to(q: &mut Quantity<NonZeroU32>, most: u32) -> Option<String> {
+    let now = twice(q.typical.get(), most)?;
+    map(q, |n| twice(n.get(), most).and_then(NonZeroU32::new).unwrap_or(*n));
+    Some(now.to_string())
+}
+
+/// An engine has so many tags at most, and all engines of a device together.
+fn double_tags(k: &mut Endpoint) -> Option<String> {
+    let most = MOST_TAGS.min(MOST_READS / k.engines.typical.get());
+    double_to(&mut k.tags, most)
 }
 
 fn double_rate(q: Option<&mut Quantity<Rate>>) -> Option<String> {
     let q = q?;
     map(q, |r| r.scaled(2, 1));
-    Some(format!("\"{}\"", q.typical))
+    (q.typical <= Rate::MOST).then(|| format!("\"{}\"", q.typical))
 }
 
 fn halve(q: Option<&mut Quantity<crate::units::Time>>) -> Option<String> {
@@ -243,8 +263,8 @@ fn set_speed(plan: &mut Plan, group: &str, speed: Speed) {
     for link in Arc::make_mut(&mut plan.links).iter_mut().filter(|l| l.group == group) {
         let (n, d) = (link.speed.typical.generation.framing(), speed.generation.framing());
         link.speed = link.speed.with(speed);
-        if n != d {
-            // The interval of ordered sets is counted in symbols or in blocks.
+        if n != d && link.skp_interval.default {
+            // The interval of ordered sets is counted in symbols or in blocks; one that a scenario states stays.
             let every = |n: u64| Every(Some(n as u32));
             let interval = pcie::skp_intervals(speed.generation);
             link.skp_interval = link.skp_interval.with(interval.map_or(Every(None), |(_, high)| every(high)));

@@ -128,7 +128,10 @@ fn ordered_sets(diagnostics: &mut Diagnostics, link: &Link, at: Span) {
 }
 
 /// Most tags of one requester: 14 bits (6.0, 2.2.6.2).
-const MOST_TAGS: u32 = 1 << 14;
+pub(crate) const MOST_TAGS: u32 = 1 << 14;
+
+/// Most reads in flight of all engines of a device.
+pub(crate) const MOST_READS: u32 = 1 << 20;
 
 /// Tags that no device has.
 pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
@@ -146,7 +149,7 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
                 break;
             }
         }
-        if k.engines.typical.get() as u64 * k.tags.typical.get() as u64 > 1 << 20 {
+        if u64::from(k.engines.typical.get()) * u64::from(k.tags.typical.get()) > u64::from(MOST_READS) {
             let what = format!(
                 "{}: {} engines of {} tags keep more than a million reads in flight",
                 part.name, k.engines.typical, k.tags.typical

@@ -120,13 +120,32 @@ impl Plan {
         }
     }
 
-    /// Of the keys that say what a port loses between TLPs, the one that says the most.
-    pub(crate) fn longest_gap(&self, part: PartId) -> &'static str {
-        let PartKeys::Endpoint(k) = &self.part(part).keys else { return "tlp_gap" };
-        let gaps =
-            [(&k.tlp_gap, "tlp_gap"), (&k.transfer_gap, "transfer_gap"), (&k.direction_change, "direction_change")];
-        let longest = gaps.into_iter().rev().max_by_key(|(gap, _)| gap.typical);
-        longest.map_or("tlp_gap", |(_, key)| key)
+    /// What a port loses between the TLPs of one operation of a flow, ns: by `tlp_gap`, `transfer_gap` and
+    /// `direction_change`. Transfers of both kinds go in turn where a source has both.
+    pub(crate) fn gaps(&self, corner: Corner, flow: &Flow) -> [f64; 3] {
+        let PartKeys::Endpoint(k) = &self.part(flow.source).keys else { return [0.0; 3] };
+        let [tlp, transfer, change] = [&k.tlp_gap, &k.transfer_gap, &k.direction_change].map(|gap| gap.at(corner).ns());
+        if tlp + transfer + change == 0.0 {
+            return [0.0; 3];
+        }
+        let size = flow.size.at(corner).0;
+        let writes = if flow.writes() { size.div_ceil(self.write_payload(corner, flow)) } else { 0 };
+        let reads = if flow.reads() { size.div_ceil(self.request_size(corner, flow)) } else { 0 };
+        let transfers = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
+        let own = || self.flows.iter().filter(|f| f.source == flow.source);
+        let both = own().any(|f| f.reads()) && own().any(|f| f.writes());
+        let changes = if both { transfers } else { 0.0 };
+        [(writes + reads) as f64 * tlp, transfers * transfer, changes * change]
+    }
+
+    /// Of the keys that say what a port loses between TLPs, the one that costs its flows the most.
+    pub(crate) fn costliest_gap(&self, part: PartId) -> &'static str {
+        let mut costs = [(0.0, "tlp_gap"), (0.0, "transfer_gap"), (0.0, "direction_change")];
+        for flow in self.flows.iter().filter(|f| f.source == part) {
+            let size = flow.size.typical.f64();
+            costs.iter_mut().zip(self.gaps(Corner::Typical, flow)).for_each(|(cost, gap)| cost.0 += gap / size);
+        }
+        costs.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("tlp_gap", |(_, key)| key)
     }
 
     /// What holds back the read requests of a flow's source: of a root complex the loads that its processor keeps in
