@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test tests python python-venv python-checks python-bench page page-test page-bench lint laws fresh check studies bench bench-causes bench-peers guided rust
+.PHONY: run test tests python python-venv python-checks python-bench page page-test page-bench lint laws fresh mutants check studies bench bench-causes bench-peers guided rust
 
 # A command that is built already, with the release's examples; CI has built them with its tests.
 LANESCOPE ?=
@@ -100,7 +100,7 @@ lint: rust ## formatting, lints and documentation, warnings as errors
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: collectives:: cluster::agree:: cluster::laws:: cluster::ledger:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \
-	ethernet::agree:: ethernet::classes:: ethernet::flow_level:: ethernet::parallel:: ethernet::queue_pairs:: ethernet::random_networks:: extremes:: hosts::page:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::caches:: storage::controller:: storage::disks:: storage::fabrics:: storage::heads:: storage::laws:: storage::neighbours:: storage::nvme:: storage::pages:: storage::places:: storage::raid:: storage::reasons:: storage::ssd::
+	ethernet::agree:: ethernet::classes:: ethernet::flow_level:: ethernet::parallel:: ethernet::queue_pairs:: ethernet::random_networks:: extremes:: hosts::page:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::caches:: storage::controller:: storage::disks:: storage::fabrics:: storage::heads:: storage::laws:: storage::neighbours:: storage::nvme:: storage::pages:: storage::places:: storage::raid:: storage::reasons:: storage::ssd:: upgrades::
 
 # How many inputs of each law, and the seed that they are drawn from.
 N ?= 10000
@@ -117,6 +117,13 @@ laws: rust ## laws on N random inputs each, as fast as they run with every check
 # What `make test` has built is enough for so few.
 fresh: N := 200
 fresh: laws ## laws on 200 random inputs that no run has seen; the seed of what fails is printed
+
+# A module of the library (`sim/pcie`), and of its mutants a sample; without a number, all of them.
+MODULE ?= sim/pcie
+SAMPLE ?= 1000000000
+
+mutants: rust ## which changes of a module's code no test notices: make mutants MODULE=sim/pcie SAMPLE=500 SEED=1
+	$(CARGO) run --release --quiet --manifest-path mutants/Cargo.toml -- . $(MODULE) $(SAMPLE) $(SEED)
 
 check: rust ## what an editor would say, fast
 	$(CARGO) check --workspace --all-targets

@@ -176,6 +176,9 @@ impl Ord for Rate {
 pub struct Frequency(pub u64);
 
 impl Frequency {
+    /// No scenario has a greater one: 1000 GHz.
+    pub(crate) const MOST: Frequency = Frequency(1_000_000_000_000);
+
     /// The length of one period in nanoseconds.
     pub fn period_ns(self) -> f64 {
         1e9 / self.0.max(1) as f64
@@ -368,7 +371,7 @@ impl Frequency {
 
     /// Reads `"1.2 GHz"`.
     pub fn parse(text: &str) -> Result<Frequency, UnitError> {
-        match whole(text, FREQUENCY, 1_000_000_000_000, "1000 GHz", "1 Hz")? {
+        match whole(text, FREQUENCY, Self::MOST.0, "1000 GHz", "1 Hz")? {
             0 => Err(UnitError::Zero),
             hertz => Ok(Frequency(hertz)),
         }

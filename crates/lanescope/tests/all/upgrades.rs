@@ -11,8 +11,9 @@ use proptest::prelude::any;
 use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
-/// A float's noise, after as many steps as a filling takes.
+/// A float's noise, after as many steps as a filling takes; and that of one flow alone.
 const NOISE: f64 = 1e-6;
+const NOISE_ALONE: f64 = 1e-12;
 
 fn answer(text: &str, sets: &[&str]) -> Result<Report, String> {
     let (plan, diagnostics) = plan(text, sets);
@@ -88,7 +89,7 @@ fn what_binds_a_lone_flow_holds_it_back() {
         let [flow] = &report.flows[..] else { return Ok(()) };
         let (Some(upgrade), 1) = (&flow.upgrade, flow.each.len()) else { return Ok(()) };
         seen.set(seen.get() + 1);
-        let more = upgrade.share > flow.share.typical * (1.0 + NOISE);
+        let more = upgrade.share > flow.share.typical * (1.0 + NOISE_ALONE);
         let another =
             (&upgrade.then.element, &upgrade.then.resource) != (&flow.bound_by.element, &flow.bound_by.resource);
         if !more && !another {

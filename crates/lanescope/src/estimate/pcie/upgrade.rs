@@ -12,7 +12,7 @@ use crate::result::{Binding, Upgrade};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Do, Endpoint};
 use crate::scenario::quantity::{Corner, Every, MAX_COUNT, Quantity, Shape};
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Frequency, Rate, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -146,8 +146,8 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         Key::RequestBus(id) | Key::CompletionBus(id) => part_change(plan, id, "backbone_clock", |k| {
             let PartKeys::RootComplex(r) = k else { return None };
             let q = r.backbone_clock.as_mut()?;
-            map(q, |f| crate::units::Frequency(f.0.saturating_mul(2)));
-            Some(format!("\"{}\"", q.typical))
+            map(q, |f| Frequency(f.0.saturating_mul(2)));
+            (q.typical <= Frequency::MOST).then(|| format!("\"{}\"", q.typical))
         }),
         Key::PortReads(hop) => part_change(plan, plan.leaves(hop), "backbone_reads", |k| match k {
             PartKeys::RootComplex(r) => double(r.backbone_reads.as_mut()),
@@ -253,9 +253,9 @@ fn double_rate(q: Option<&mut Quantity<Rate>>) -> Option<String> {
     (q.typical <= Rate::MOST).then(|| format!("\"{}\"", q.typical))
 }
 
-fn halve(q: Option<&mut Quantity<crate::units::Time>>) -> Option<String> {
+fn halve(q: Option<&mut Quantity<Time>>) -> Option<String> {
     let q = q?;
-    map(q, |t| crate::units::Time::from_fs(t.fs() / 2));
+    map(q, |t| Time::from_fs(t.fs() / 2));
     Some(format!("\"{}\"", q.typical))
 }
 
