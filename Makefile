@@ -97,6 +97,10 @@ lint: rust ## formatting, lints and documentation, warnings as errors
 	@# In the profile of the tests: what runs while it builds (macros, build scripts) is there already.
 	$(CARGO) clippy --workspace --all-targets --quiet --profile $(PROFILE) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet --profile $(PROFILE)
+	@# The tool of `make mutants` is a workspace of its own, and small.
+	$(CARGO) fmt --manifest-path mutants/Cargo.toml --check
+	$(CARGO) clippy --manifest-path mutants/Cargo.toml --all-targets --quiet -- -D warnings
+	$(CARGO) test --manifest-path mutants/Cargo.toml --quiet
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: collectives:: cluster::agree:: cluster::laws:: cluster::ledger:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \

@@ -17,6 +17,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::ops::Range;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -34,6 +35,8 @@ const LONGEST_TEST: Duration = Duration::from_secs(6);
 /// A mutant that makes tests so many times as long, and a time more, hangs.
 const HANGS: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Address space of a test's program.
+const MOST_MEMORY_KIB: u64 = 6 << 20;
 /// Tests that meet a mutant together at first; then twice as many each time.
 const FIRST: usize = 4;
 /// Each mutant meets as many of the tests that reach it as take so long together without it.
@@ -59,7 +62,8 @@ pub mod mutant {
         if records && !SEEN[n].swap(true, Relaxed) {
             let path = std::env::var_os("MUTANTS_REACHED").unwrap_or_default();
             let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).expect("a file");
-            writeln!(file, "{n}").expect("it is written");
+            // In one piece, for others write too.
+            file.write_all(format!("{n}\n").as_bytes()).expect("it is written");
         }
         alive == n
     }
@@ -75,13 +79,15 @@ fn main() -> Result<(), Failure> {
     let seed: u64 = arguments.next().map_or(Ok(1), |n| n.parse())?;
     let work = root.join("target/mutants");
     let tree = work.join("tree");
-    let all = find(&root.join("crates/lanescope/src"), &module)?;
+    let all = find(&root.join(CRATE).join("src"), &module)?;
     println!("{} mutants of {module}", all.len());
     let key = format!("{module} {:016x}", checksum(&root)?);
     let kept = work.join("kept.json");
     let found = match fs::read_to_string(&kept).ok().and_then(|text| serde_json::from_str::<Found>(&text).ok()) {
         Some(found) if found.key == key => found,
         _ => {
+            // What it says is of a build that is no more.
+            let _ = fs::remove_file(&kept);
             copy(&root, &tree)?;
             let compiled = compile(&tree, &work, &tree.join("crates/lanescope/src"), &all)?;
             println!("{} of them compile", compiled.len());
@@ -108,7 +114,7 @@ struct Found {
 fn checksum(root: &Path) -> Result<u64, Failure> {
     let listed = Command::new("git").args(LISTED).current_dir(root).output()?;
     let mut hasher = DefaultHasher::new();
-    for name in String::from_utf8(listed.stdout)?.split('\0').filter(|name| name.starts_with("crates/lanescope/")) {
+    for name in String::from_utf8(listed.stdout)?.split('\0') {
         name.hash(&mut hasher);
         fs::read(root.join(name)).unwrap_or_default().hash(&mut hasher);
     }
@@ -164,7 +170,7 @@ fn compile(tree: &Path, work: &Path, sources: &Path, all: &[Mutant]) -> Result<V
             fs::write(sources.join(name), out)?;
             places.insert(format!("crates/lanescope/src/{name}"), moved);
         }
-        let output = cargo(tree, work, &["check", "-p", "lanescope", "--message-format=json"])?;
+        let (compiles, output) = cargo(tree, work, &["check", "-p", "lanescope", "--message-format=json"])?;
         let mut wrong = BTreeSet::new();
         let mut elsewhere = None;
         for message in output.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()) {
@@ -185,26 +191,28 @@ fn compile(tree: &Path, work: &Path, sources: &Path, all: &[Mutant]) -> Result<V
             }
         }
         match (wrong.is_empty(), elsewhere) {
-            (true, None) => return Ok(left.into_iter().collect()),
+            (true, None) if compiles => return Ok(left.into_iter().collect()),
+            (true, None) => return Err("the library does not compile: cargo check says why".into()),
             (true, Some(error)) => return Err(error.into()),
             (false, _) => left.retain(|n| !wrong.contains(n)),
         }
     }
 }
 
-fn cargo(tree: &Path, work: &Path, arguments: &[&str]) -> Result<String, Failure> {
+/// Whether it succeeds, and what it prints.
+fn cargo(tree: &Path, work: &Path, arguments: &[&str]) -> Result<(bool, String), Failure> {
     let output = Command::new("cargo")
         .args(arguments)
         .current_dir(tree)
         .env("CARGO_TARGET_DIR", work.join("build"))
         .stderr(Stdio::null())
         .output()?;
-    Ok(String::from_utf8(output.stdout)?)
+    Ok((output.status.success(), String::from_utf8(output.stdout)?))
 }
 
 /// The programs of the library's tests.
 fn build(tree: &Path, work: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let output =
+    let (_, output) =
         cargo(tree, work, &["test", "-p", "lanescope", "--no-run", "--lib", "--test", "all", "--message-format=json"])?;
     let built = output.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok());
     let built = built.filter(|m| {
@@ -232,7 +240,7 @@ fn tests(binaries: &[PathBuf], folder: &Path, work: &Path) -> Result<Vec<Test>, 
         names.extend(listed.lines().filter_map(|l| Some((binary.clone(), l.strip_suffix(": test")?.to_owned()))));
     }
     let all = Mutex::new(Vec::new());
-    let (late, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (late, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     in_turn(names.len(), |i| {
         let (binary, name) = &names[i];
         let reached = work.join(format!("reached.{i}"));
@@ -246,37 +254,44 @@ fn tests(binaries: &[PathBuf], folder: &Path, work: &Path) -> Result<Vec<Test>, 
                 let test = Test { binary: binary.clone(), name: name.clone(), takes: begun.elapsed(), reaches };
                 all.lock().unwrap_or_else(|e| e.into_inner()).push(test);
             }
-            Ended::Failed(_) => _ = failed.fetch_add(1, Ordering::Relaxed),
+            Ended::Failed(_) => failed.lock().unwrap_or_else(|e| e.into_inner()).push(name.clone()),
             Ended::Late => _ = late.fetch_add(1, Ordering::Relaxed),
         }
         let _ = fs::remove_file(&reached);
     });
     let mut all = all.into_inner().unwrap_or_else(|e| e.into_inner());
     all.sort_by_key(|t| t.takes);
-    let (late, failed) = (late.into_inner(), failed.into_inner());
-    println!("{} tests; {late} take more than {LONGEST_TEST:?}, and {failed} fail without a mutant", all.len());
+    let (late, failed) = (late.into_inner(), failed.into_inner().unwrap_or_else(|e| e.into_inner()));
+    println!("{} tests; {late} that take more than {LONGEST_TEST:?} are not asked", all.len());
+    // Such as those that hold the sources to rules which mutants break.
+    failed.iter().for_each(|name| println!("not asked either, since it fails without a mutant: {name}"));
     Ok(all)
 }
 
 enum Ended {
     Passed,
-    /// With the names of those that failed.
+    /// With the names of those that failed; none where the program was ended by what a mutant did to it.
     Failed(Vec<String>),
     Late,
 }
 
 fn run(binary: &Path, folder: &Path, names: &[&String], environment: &[(&str, String)], most: Duration) -> Ended {
-    let started = Command::new(binary)
+    // A group of its own, so that what it starts ends with it, and no more memory than a test needs.
+    let limited = format!("ulimit -v {MOST_MEMORY_KIB}; exec \"$0\" \"$@\"");
+    let started = Command::new("sh")
+        .args(["-c", &limited])
+        .arg(binary)
         .arg("--exact")
         .args(names)
         .args(["--test-threads", "1"])
+        .process_group(0)
         .current_dir(folder)
         .env("PROPTEST_MAX_SHRINK_ITERS", "0")
         .envs(environment.iter().cloned())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
-    let Ok(mut child) = started else { return Ended::Failed(Vec::new()) };
+    let mut child = started.unwrap_or_else(|e| panic!("{} cannot be started: {e}", binary.display()));
     // Read beside, for a pipe holds little; of a text only what is said of each test.
     let reader = child.stdout.take().map(|mut out| {
         std::thread::spawn(move || {
@@ -289,9 +304,9 @@ fn run(binary: &Path, folder: &Path, names: &[&String], environment: &[(&str, St
     let ended = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status.success()),
-            Err(_) => break Some(false),
+            Err(e) => panic!("{} cannot be waited for: {e}", binary.display()),
             Ok(None) if begun.elapsed() > most => {
-                let _ = child.kill();
+                let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status();
                 let _ = child.wait();
                 break None;
             }
@@ -361,8 +376,10 @@ fn report(all: &[Mutant], chosen: &[usize], tests: &[Test], folder: &Path) {
         let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
         let Mutant { file, line, what, .. } = &all[id];
         match (reach.is_empty(), caught) {
-            (true, _) => done.2.push(format!("{file}:{line}: {what} (reached by no test)")),
-            (_, false) => done.2.push(format!("{file}:{line}: {what} ({} tests do not notice)", reach.len())),
+            (true, _) => done.2.push(format!("{file}:{line}: {what} (no test that was asked reaches it)")),
+            (_, false) => {
+                done.2.push(format!("{file}:{line}: {what} ({} tests that reach it do not notice)", reach.len()))
+            }
             (_, true) => done.0 += 1,
         }
         done.1 += 1;

@@ -19,12 +19,12 @@ pub struct Mutant {
     pub what: String,
     /// The bytes of the source that it stands for; empty where something is put in.
     place: Range<usize>,
-    /// What is there in its stead.
-    stead: Stead,
+    /// What is there in its place.
+    replacement: Replacement,
 }
 
 #[derive(Clone, Debug)]
-enum Stead {
+enum Replacement {
     /// Another expression.
     Expression(String),
     /// A statement at the beginning of a body.
@@ -35,46 +35,56 @@ enum Stead {
     NoGuard,
 }
 
+/// A place, and what may stand there by number.
+type Place<'a> = (Range<usize>, Vec<(usize, &'a Replacement)>);
+
 /// All mutants of a source.
 pub fn mutants(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
     let parsed = syn::parse_file(text)?;
+    if is_test(&parsed.attrs) {
+        return Ok(Vec::new());
+    }
     let mut finder = Finder { file, text, found: Vec::new() };
     finder.visit_file(&parsed);
     Ok(finder.found)
 }
 
-/// The source with all of some mutants in it, numbered, and where each stands then.
+/// The source with all of some mutants in it, numbered, and the bytes of that text where each is.
 pub fn mutated(text: &str, mutants: &[(usize, &Mutant)]) -> (String, Vec<(usize, Range<usize>)>) {
-    // What is put in before and behind each place. Outer places begin first and end last.
-    let mut places: Vec<(Range<usize>, Vec<(usize, &Stead)>)> = Vec::new();
+    // What is put in before and behind each place. Outer places begin first and end last; a guard is outside of what it
+    // says.
+    let kind = |replacement: &Replacement| std::mem::discriminant(replacement);
+    let mut places: Vec<Place> = Vec::new();
     for (id, mutant) in mutants {
-        match places.iter_mut().find(|(place, _)| *place == mutant.place) {
-            Some((_, here)) => here.push((*id, &mutant.stead)),
-            None => places.push((mutant.place.clone(), vec![(*id, &mutant.stead)])),
+        let same = |(place, here): &&mut Place| *place == mutant.place && kind(here[0].1) == kind(&mutant.replacement);
+        match places.iter_mut().find(|p| same(p)) {
+            Some((_, here)) => here.push((*id, &mutant.replacement)),
+            None => places.push((mutant.place.clone(), vec![(*id, &mutant.replacement)])),
         }
     }
-    places.sort_by_key(|(place, _)| (place.start, std::cmp::Reverse(place.end)));
+    let outside = |here: &[(usize, &Replacement)]| !matches!(here[0].1, Replacement::NoGuard);
+    places.sort_by_key(|(place, here)| (place.start, std::cmp::Reverse(place.end), outside(here)));
     let mut opening: Vec<(usize, String)> = Vec::new();
     let mut closing: Vec<(usize, &str)> = Vec::new();
     for (place, here) in &places {
         let is = |id: &usize| format!("crate::mutant::is({id})");
         let (before, behind) = match here[0].1 {
-            Stead::Expression(_) => {
-                let all = here.iter().map(|(id, stead)| match stead {
-                    Stead::Expression(other) => format!("if {} {{ {other} }} else ", is(id)),
+            Replacement::Expression(_) => {
+                let all = here.iter().map(|(id, replacement)| match replacement {
+                    Replacement::Expression(other) => format!("if {} {{ {other} }} else ", is(id)),
                     _ => String::new(),
                 });
                 (format!("({}{{ ", all.collect::<String>()), " })")
             }
-            Stead::Statement(_) => {
-                let all = here.iter().map(|(id, stead)| match stead {
-                    Stead::Statement(does) => format!(" if {} {{ {does} }}", is(id)),
+            Replacement::Statement(_) => {
+                let all = here.iter().map(|(id, replacement)| match replacement {
+                    Replacement::Statement(does) => format!(" if {} {{ {does} }}", is(id)),
                     _ => String::new(),
                 });
                 (all.collect(), "")
             }
-            Stead::NoArm => (format!(" if !{}", is(&here[0].0)), ""),
-            Stead::NoGuard => (format!("!{} && (", is(&here[0].0)), ")"),
+            Replacement::NoArm => (format!(" if !{}", is(&here[0].0)), ""),
+            Replacement::NoGuard => (format!("!{} && (", is(&here[0].0)), ")"),
         };
         opening.push((place.start, before));
         closing.push((place.end, behind));
@@ -101,7 +111,7 @@ pub fn mutated(text: &str, mutants: &[(usize, &Mutant)]) -> (String, Vec<(usize,
         }
         out.extend(byte);
     }
-    // Where each ends is found again by what was put in before it.
+    // An end has moved by all that was put in before it.
     let added_before = |at: usize, or_at: bool| {
         let before = opening.iter().filter(|(start, _)| *start < at || or_at && *start == at).map(|(_, s)| s.len());
         let behind = closing.iter().filter(|(end, _)| *end <= at).map(|(_, s)| s.len());
@@ -125,16 +135,16 @@ impl Finder<'_> {
         &self.text[of.span().byte_range()]
     }
 
-    fn add(&mut self, place: Range<usize>, at: LineColumn, what: String, stead: Stead) {
-        self.found.push(Mutant { file: self.file.into(), line: at.line, what, place, stead });
+    fn add(&mut self, place: Range<usize>, at: LineColumn, what: String, replacement: Replacement) {
+        self.found.push(Mutant { file: self.file.into(), line: at.line, what, place, replacement });
     }
 
     fn operators(&mut self, e: &syn::ExprBinary, others: &[&str]) {
         let (left, right) = (self.source(&e.left).to_owned(), self.source(&e.right).to_owned());
         let operator = self.source(&e.op).to_owned();
         for other in others {
-            let (what, stead) = (format!("{operator} becomes {other}"), format!("{left} {other} {right}"));
-            self.add(e.span().byte_range(), e.op.span().start(), what, Stead::Expression(stead));
+            let (what, replacement) = (format!("{operator} becomes {other}"), format!("{left} {other} {right}"));
+            self.add(e.span().byte_range(), e.op.span().start(), what, Replacement::Expression(replacement));
         }
     }
 
@@ -148,7 +158,7 @@ impl Finder<'_> {
                 "" => format!("{} does nothing", signature.ident),
                 _ => format!("{} gives {constant}", signature.ident),
             };
-            let does = Stead::Statement(format!("return {constant};"));
+            let does = Replacement::Statement(format!("return {constant};"));
             self.add(start..start, signature.ident.span().start(), what, does);
         }
     }
@@ -215,8 +225,14 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         visit::visit_item_fn(self, item);
     }
 
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if !is_test(&item.attrs) {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        if item.sig.constness.is_some() {
+        if is_test(&item.attrs) || item.sig.constness.is_some() {
             return;
         }
         self.body(&item.sig, &item.block);
@@ -255,8 +271,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_unary(&mut self, e: &'ast syn::ExprUnary) {
         if matches!(e.op, syn::UnOp::Not(_) | syn::UnOp::Neg(_)) && !matches!(*e.expr, Expr::Lit(_)) {
-            let (what, stead) = (format!("{} goes", self.source(&e.op)), self.source(&e.expr).to_owned());
-            self.add(e.span().byte_range(), e.span().start(), what, Stead::Expression(stead));
+            let (what, replacement) = (format!("{} goes", self.source(&e.op)), self.source(&e.expr).to_owned());
+            self.add(e.span().byte_range(), e.span().start(), what, Replacement::Expression(replacement));
         }
         visit::visit_expr_unary(self, e);
     }
@@ -268,9 +284,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             _ => None,
         };
         if let Some(other) = other {
-            let stead = format!("{}.{other}({})", self.source(&e.receiver), self.source(&e.args));
+            let replacement = format!("{}.{other}({})", self.source(&e.receiver), self.source(&e.args));
             let what = format!("{} becomes {other}", e.method);
-            self.add(e.span().byte_range(), e.method.span().start(), what, Stead::Expression(stead));
+            self.add(e.span().byte_range(), e.method.span().start(), what, Replacement::Expression(replacement));
         }
         visit::visit_expr_method_call(self, e);
     }
@@ -280,13 +296,56 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         for arm in e.arms.iter().rev().skip(1).filter(|_| ends_in_any) {
             let (at, what) = (arm.pat.span(), format!("the arm {} goes", self.source(&arm.pat)));
             match &arm.guard {
-                None => self.add(at.byte_range().end..at.byte_range().end, at.start(), what, Stead::NoArm),
+                None => self.add(at.byte_range().end..at.byte_range().end, at.start(), what, Replacement::NoArm),
                 Some((_, guard)) if !has_let(guard) => {
-                    self.add(guard.span().byte_range(), at.start(), what, Stead::NoGuard);
+                    self.add(guard.span().byte_range(), at.start(), what, Replacement::NoGuard);
                 }
                 Some(_) => {}
             }
         }
         visit::visit_expr_match(self, e);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards, operators in them and in one another: each mutant is in the text once, which is Rust, and where it was
+    /// said to be; and without any of them the text stays as it is.
+    #[test]
+    fn every_mutant_is_in_the_text() {
+        let text = r#"
+fn f(a: u64, b: u64) -> u64 {
+    match a {
+        1 if a != b && b < 2 => a + b * a,
+        2 => a.min(b) - 1,
+        _ => !a,
+    }
+}
+#[cfg(test)]
+impl T {
+    fn g() -> bool {
+        1 < 2
+    }
+}
+"#;
+        let all = mutants("f.rs", text).expect("it is Rust");
+        let numbered: Vec<(usize, &Mutant)> = all.iter().enumerate().collect();
+        let (out, places) = mutated(text, &numbered);
+        syn::parse_file(&out).unwrap_or_else(|e| panic!("{e}:\n{out}"));
+        assert_eq!(places.len(), all.len());
+        for (id, place) in places {
+            let is = format!("crate::mutant::is({id})");
+            assert_eq!(out.matches(&is).count(), 1, "{}: {out}", all[id].what);
+            assert!(out[place.clone()].contains(&is), "{}: {}", all[id].what, &out[place]);
+        }
+        assert_eq!(mutated(text, &[]).0, text);
+        let what: Vec<&str> = all.iter().map(|m| m.what.as_str()).collect();
+        for one in
+            ["!= becomes ==", "&& becomes ||", "min becomes max", "f gives 0", "the arm 2 goes", "the arm 1 goes"]
+        {
+            assert!(what.contains(&one), "{one} is not in {what:?}");
+        }
     }
 }

@@ -65,9 +65,6 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// No scenario has a greater one: 1,000,000 Tb/s.
-    pub(crate) const MOST: Rate = Rate { bits: 1_000_000_000_000_000_000, per: 1 };
-
     /// `bits / per` bits per second; `per` must not be 0.
     pub fn ratio(bits: u128, per: u128) -> Rate {
         debug_assert!(per > 0);
@@ -176,9 +173,6 @@ impl Ord for Rate {
 pub struct Frequency(pub u64);
 
 impl Frequency {
-    /// No scenario has a greater one: 1000 GHz.
-    pub(crate) const MOST: Frequency = Frequency(1_000_000_000_000);
-
     /// The length of one period in nanoseconds.
     pub fn period_ns(self) -> f64 {
         1e9 / self.0.max(1) as f64
@@ -355,7 +349,7 @@ impl Rate {
         if top == 0 {
             return Err(UnitError::Zero);
         }
-        if top / bottom > u128::from(Self::MOST.bits) {
+        if top / bottom > 10u128.pow(18) {
             return Err(UnitError::TooLarge("1,000,000 Tb/s"));
         }
         if top < bottom {
@@ -371,7 +365,7 @@ impl Frequency {
 
     /// Reads `"1.2 GHz"`.
     pub fn parse(text: &str) -> Result<Frequency, UnitError> {
-        match whole(text, FREQUENCY, Self::MOST.0, "1000 GHz", "1 Hz")? {
+        match whole(text, FREQUENCY, 1_000_000_000_000, "1000 GHz", "1 Hz")? {
             0 => Err(UnitError::Zero),
             hertz => Ok(Frequency(hertz)),
         }

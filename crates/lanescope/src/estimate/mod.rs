@@ -299,8 +299,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let groups = plan.groups();
     // Each upgrade answers the whole plan once more, and nobody reads a thousand of them.
     let bound_by = |members: &[usize]| {
-        let by = typical.shares[typically_bound(&typical.shares, members)].by;
-        by.map(|r| typical.resources[r].key)
+        let main = typically_bound(&typical.shares, members);
+        typical.shares[main].by.map(|r| (typical.resources[r].key, main))
     };
     let upgraded: Vec<_> = groups.iter().take(64).map(|members| (&members[..], bound_by(members))).collect();
     let mut upgrades = pcie::upgrade::upgrades(plan, &typical, &upgraded, &jobs[1]).into_iter();

@@ -1,7 +1,7 @@
 //! The backbone of a root complex: transactions by hand, every clock accounted for, and what binds.
 
 use crate::common::{flow, run, simulate, simulated, within, wrong};
-use lanescope::result::{BusIdle, SimulatedBackbone, Simulation};
+use lanescope::result::{BusIdle, Ending, SimulatedBackbone, Simulation};
 
 /// Two cards below a hub, one operation each, alone in the system. A clock is 40 ns, a symbol 4 ns.
 const ALONE: &str = r#"
@@ -247,4 +247,14 @@ fn what_nonsense_is_told() {
     has(&["parts.hub.backbone_reads=1000000"], &["more than any port holds"]);
     has(&["parts.hub.memory_bandwidth=1 GB/s"], &["contradicts a backbone"]);
     has(&["parts.hub.reads_in_flight=4"], &["set backbone_reads"]);
+}
+
+/// A bus may take longer for one write than links take for anything; that is no stall.
+#[test]
+fn a_slow_bus_is_no_stall() {
+    let s = simulate(ALONE, &["parts.hub.backbone_clock=1 kHz", "flows.a.load=saturate", "run.for=400 ms"]);
+    assert_eq!(s.ending, Ending::Length);
+    // Twelve clocks each.
+    let done = simulated(&s, "a").operations;
+    assert!((30..=33).contains(&done), "{done}");
 }

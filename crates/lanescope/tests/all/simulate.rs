@@ -49,23 +49,27 @@ const SYMBOL: f64 = 4e-9;
 #[test]
 fn one_write_by_hand() {
     // 84 B: 84 ns on x4, 42 ns on x8, 336 ns on x1. The wire out of the switch begins a packet each 4 ns.
-    let cases: [(&[&str], f64); 5] = [
+    // What the switch takes is from its first bit in, at 1, to its first bit out.
+    let cases: [(&[&str], f64, f64); 5] = [
         // Head at 1, out at 101 -> 104, 84, 1.
-        (&[], 189e-9),
+        (&[], 189e-9, 103e-9),
         // Into the faster link it waits for the tail: 85 + 100 - 42 = 143 -> 144, 42, 1.
-        (&["links.up.pcie=gen1 x8"], 187e-9),
+        (&["links.up.pcie=gen1 x8"], 187e-9, 143e-9),
         // Into the slower: 101 -> 104, 336, 1.
-        (&["links.up.pcie=gen1 x1"], 441e-9),
+        (&["links.up.pcie=gen1 x1"], 441e-9, 103e-9),
         // From the slower: 337 + 100 - 84 = 353 -> 356, 84, 1.
-        (&["links.down.pcie=gen1 x1"], 441e-9),
+        (&["links.down.pcie=gen1 x1"], 441e-9, 355e-9),
         // Stored: 85 + 100 = 185 -> 188, 84, 1.
-        (&["parts.sw.forwarding=store-and-forward"], 273e-9),
+        (&["parts.sw.forwarding=store-and-forward"], 273e-9, 187e-9),
     ];
-    for (sets, by_hand) in cases {
+    for (sets, by_hand, through) in cases {
         let s = simulate(ALONE, sets);
         let f = simulated(&s, "w");
         assert_eq!(f.operations, 1);
         assert!((f.latency.mean - by_hand).abs() < 1e-15, "{sets:?}: {} is not {by_hand}", f.latency.mean);
+        let [sw] = &s.switches[..] else { panic!("one switch: {:?}", s.switches) };
+        let off = [sw.latency - through, sw.latency_max - through].map(f64::abs);
+        assert!(sw.tlps == 1 && off.iter().all(|off| *off < 1e-15), "{sets:?}: {sw:?} is not {through}");
         let estimate = common::flow(&run(ALONE, sets), "w").latency.typical;
         let off = f.latency.mean - estimate;
         assert!((0.0..SYMBOL).contains(&off), "{sets:?}: {} against {estimate}", f.latency.mean);
@@ -485,4 +489,29 @@ fn a_flow_without_work_does_not_hold_up_the_one_picked_at_random() {
     let s = simulate(&text, &["parts.nic.order=random", "flows.rx.load={ rate = \"10 Gb/s\" }", "run.for=2 ms"]);
     within(0.01, simulated(&s, "rx").rate.mean, 30e9);
     within(0.05, simulated(&s, "slow").rate.mean, 0.3e9);
+}
+
+/// What a run says held a flow up is what does: each time the one thing that there is too little of, and for how much
+/// of the time.
+#[test]
+fn a_run_names_what_holds_a_flow_up() {
+    let answered = ["links.down.update_fc_every=1", "links.up.update_fc_every=1", "links.down.ack_every=1"];
+    let cases: [(&[&str], &str, &str); 8] = [
+        (&["links.up.pcie=gen1 x1"], "links.up toward host", "slots"),
+        (&["parts.card.write_rate=100 MB/s"], "parts.card", "engine"),
+        (&["flows.w.do=read", "parts.card.tags=1"], "parts.card", "read requests in flight"),
+        (&["flows.w.do=read", "parts.card.tags=1", "parts.card.turnaround=5 us"], "parts.card", "turn-around"),
+        (&["parts.sw.posted_headers=1", "links.down.delay=1 us"], "links.down toward sw", "credits"),
+        (&["parts.host.posted_headers=1", "links.up.delay=1 us"], "links.up toward host", "credits"),
+        (&["parts.card.replay_buffer=84 B", "links.down.delay=1 us"], "links.down toward sw", "replay buffer"),
+        (&["flows.w.load={ outstanding = 1, think = \"2 us\" }"], "flows.w", "its own load"),
+    ];
+    for (sets, element, resource) in cases {
+        let base = ["flows.w.load=saturate", "run.for=200 us", "run.warmup=50 us"];
+        let s = simulate(ALONE, &[&base[..], &answered, sets].concat());
+        let by = &simulated(&s, "w").bound_by;
+        assert_eq!((by.element.as_str(), by.resource.as_str()), (element, resource), "{sets:?}: {by:?}");
+        let percent: f64 = by.evidence.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+        assert!((60.0..=100.0).contains(&percent), "{sets:?}: {by:?}");
+    }
 }

@@ -4,7 +4,7 @@ use crate::estimate::core::alike;
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::pcie::latency::Unloaded;
-use crate::estimate::pcie::requester::operation;
+use crate::estimate::pcie::requester::{ends_with_operation, operation};
 use crate::estimate::{Outcome, alone, binding, bound_of_framing, bounds, element};
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self as protocol, Class};
@@ -12,7 +12,7 @@ use crate::result::{Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, Upgr
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::{Corner, Shape};
-use crate::units::human_time;
+use crate::units::{Time, human_time};
 
 pub(in crate::estimate) fn flow_report(
     plan: &Plan,
@@ -139,9 +139,12 @@ pub(in crate::estimate) fn name(plan: &Plan, key: Key) -> String {
 pub(in crate::estimate) fn words(plan: &Plan, key: Key, capacity: f64, flow: usize) -> (String, String) {
     match key {
         Key::Wire(_) => ("slots".into(), "100 % of its slots taken".into()),
-        Key::Tags(id) => ("read requests in flight".into(), tags_text(plan, id, flow)),
+        Key::Tags(id) => match plan.flows.get(flow).filter(|f| ends_with_operation(plan, f)) {
+            Some(f) => ("operations in flight".into(), one_by_one(plan, f)),
+            None => ("read requests in flight".into(), tags_text(plan, id, flow)),
+        },
         Key::Engine(id, ceiling) => {
-            let (what, key) = ceiling_words(plan, id, ceiling);
+            let (what, key) = ceiling_words(plan, id, ceiling, flow);
             (what.into(), format!("its {key}"))
         }
         Key::ReadsInFlight(_) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
@@ -183,6 +186,15 @@ pub(in crate::estimate) fn words(plan: &Plan, key: Key, capacity: f64, flow: usi
         // Worded by their own technologies.
         Key::Storage(_) | Key::Cluster(_) => Default::default(),
     }
+}
+
+/// One operation at a time, whose requests are a batch.
+fn one_by_one(plan: &Plan, flow: &Flow) -> String {
+    let request = plan.request_size(Corner::Typical, flow).min(flow.size.typical.0);
+    let time = Unloaded::new(plan, Corner::Typical).read(flow, flow.size.typical.0, request).last;
+    let pause = plan.asking(Corner::Typical, flow).turnaround;
+    let pause = if pause == Time::ZERO { String::new() } else { format!(" + {pause} turn-around") };
+    format!("1 outstanding, {}{pause} each, unloaded", human_time(time * 1e-9))
 }
 
 /// Tags in use and the time that they are held, unloaded.
@@ -228,8 +240,13 @@ pub(in crate::estimate) fn walks_key(plan: &Plan, part: PartId) -> &'static str 
     if apart { "iommu_walk_interval" } else { "iommu_walks" }
 }
 
-/// What a person calls a ceiling, and the key behind it.
-pub(in crate::estimate) fn ceiling_words(plan: &Plan, part: PartId, ceiling: Ceiling) -> (&'static str, &'static str) {
+/// What a person calls a ceiling of a flow, and the key behind it.
+pub(in crate::estimate) fn ceiling_words(
+    plan: &Plan,
+    part: PartId,
+    ceiling: Ceiling,
+    flow: usize,
+) -> (&'static str, &'static str) {
     match ceiling {
         Ceiling::Both => ("engine, reads and writes added", "rate"),
         Ceiling::Read => ("engine, reads", "read_rate"),
@@ -237,7 +254,7 @@ pub(in crate::estimate) fn ceiling_words(plan: &Plan, part: PartId, ceiling: Cei
         Ceiling::Write => ("engine, writes", "write_rate"),
         Ceiling::ReadInterval => ("reads a second", "read_interval"),
         Ceiling::WriteInterval => ("writes a second", "write_interval"),
-        Ceiling::Port => ("time of its port", plan.costliest_gap(part)),
+        Ceiling::Port => ("time of its port", plan.costliest_gap(part, flow)),
         Ceiling::SustainedWrites => ("engine, writes", "engine_efficiency"),
         Ceiling::SustainedReads => ("engine, reads", "engine_efficiency"),
         Ceiling::LineIn => ("line, packets in", "line"),

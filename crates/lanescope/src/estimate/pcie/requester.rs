@@ -195,6 +195,16 @@ impl<'a> Reads<'a> {
     }
 }
 
+/// Whether a flow never waits for a tag, typically: each operation is a batch, which ends before the next begins.
+pub(in crate::estimate) fn ends_with_operation(plan: &Plan, flow: &Flow) -> bool {
+    let reads = Reads::of(Unloaded::new(plan, Corner::Typical), flow);
+    let alone = plan.flows.iter().filter(|f| f.source == flow.source && f.reads() && f.piece_of.is_none()).count() == 1;
+    reads.asking.after == After::Batch
+        && alone
+        && matches!(flow.program, Program::Closed { outstanding: 1, round_trip: None, .. })
+        && reads.each <= reads.asking.tags
+}
+
 /// Takes a resource by its key: its capacity, what a payload byte takes of it, by how many TLPs, and what of that a
 /// bound leaves out.
 pub(in crate::estimate) type Add<'a> = dyn FnMut(Key, f64, f64, f64, f64) + 'a;

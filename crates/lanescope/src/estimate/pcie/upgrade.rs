@@ -4,15 +4,16 @@ use crate::estimate::core::bound::typically_bound;
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, in_pieces, ran};
 use crate::estimate::pcie::report::{ceiling_words, core_key, credit_name, memory_words, walks_key};
+use crate::estimate::pcie::requester::ends_with_operation;
 use crate::estimate::{Outcome, binding, outcome, outcome_like, wires_of};
-use crate::plan::pcie::check::{MOST_READS, MOST_TAGS};
+use crate::plan::pcie::check::{MOST_READS, MOST_TAGS, leaves_room};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Do, Endpoint};
 use crate::scenario::quantity::{Corner, Every, MAX_COUNT, Quantity, Shape};
-use crate::units::{Bytes, Frequency, Rate, Time};
+use crate::units::{Bytes, Frequency, Rate, Time, UnitError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,18 +33,18 @@ fn of_outcome(plan: &Plan, o: &Outcome, members: &[usize]) -> (Vec<f64>, Binding
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, o, main))
 }
 
-/// What one step of what binds would give, for groups of flows with what binds each. What several would have changed is
-/// answered once.
+/// What one step of what binds would give, for groups of flows with what binds each, and which of its flows that is.
+/// What several would have changed is answered once.
 pub(in crate::estimate) fn upgrades(
     plan: &Plan,
     typical: &Outcome,
-    groups: &[(&[usize], Option<Key>)],
+    groups: &[(&[usize], Option<(Key, usize)>)],
     jobs: &[Demand],
 ) -> Vec<Option<Upgrade>> {
     // How to say a change tells which it is: all parts and links of a table change alike.
     let mut changes: BTreeMap<String, (Plan, bool, Vec<usize>)> = BTreeMap::new();
-    for (group, key) in groups.iter().enumerate().filter_map(|(i, g)| Some((i, g.1?))) {
-        if let Some((better, change, fits)) = improve(plan, key) {
+    for (group, (key, flow)) in groups.iter().enumerate().filter_map(|(i, g)| Some((i, g.1?))) {
+        if let Some((better, change, fits)) = improve(plan, key, flow) {
             changes.entry(change).or_insert((better, fits, Vec::new())).2.push(group);
         }
     }
@@ -60,9 +61,9 @@ pub(in crate::estimate) fn upgrades(
     all
 }
 
-/// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow
-/// it.
-fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
+/// A plan with what binds a flow improved by a step, how to say that in a scenario, and whether the parts as described
+/// allow it.
+fn improve(plan: &Plan, key: Key, flow: usize) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
         Key::Storage(_) | Key::Cluster(_) => None,
@@ -76,16 +77,10 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             };
             Some((better, change, fits))
         }
-        Key::Outstanding(i) => {
-            let name = plan.flows[i].group.clone();
-            let mut now = None;
-            for flow in Arc::make_mut(&mut better.flows).iter_mut().filter(|f| f.group == name) {
-                if let Program::Closed { outstanding, .. } = &mut flow.program {
-                    now = twice(*outstanding, MOST);
-                    *outstanding = now?;
-                }
-            }
-            Some((better, format!("flows.{name}.load.outstanding={}", now?), true))
+        Key::Outstanding(i) => more_outstanding(plan, i),
+        // Tags are left, and operations are not.
+        Key::Tags(_) if plan.flows.get(flow).is_some_and(|f| ends_with_operation(plan, f)) => {
+            more_outstanding(plan, flow)
         }
         // Its reads wait for tags, those of whom it asks.
         Key::InTurn(i) => {
@@ -110,7 +105,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         }),
         Key::Tags(id) => part_change(plan, id, "tags", |k| double_tags(endpoint(k)?)),
         Key::Engine(id, ceiling) => {
-            let key = ceiling_words(plan, id, ceiling).1;
+            let key = ceiling_words(plan, id, ceiling, flow).1;
             part_change(plan, id, key, |k| {
                 let e = endpoint(k)?;
                 match ceiling {
@@ -147,7 +142,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             let PartKeys::RootComplex(r) = k else { return None };
             let q = r.backbone_clock.as_mut()?;
             map(q, |f| Frequency(f.0.saturating_mul(2)));
-            (q.typical <= Frequency::MOST).then(|| format!("\"{}\"", q.typical))
+            said(q, Frequency::parse)
         }),
         Key::PortReads(hop) => part_change(plan, plan.leaves(hop), "backbone_reads", |k| match k {
             PartKeys::RootComplex(r) => double(r.backbone_reads.as_mut()),
@@ -166,13 +161,27 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             };
             let q = buffer.as_mut()?;
             map(q, |b| Bytes(b.0.saturating_mul(2)));
-            Some(format!("\"{}\"", q.typical))
+            said(q, Bytes::parse)
         }),
         Key::Credits(hop, class, headers) => {
             let id = plan.arrives(hop);
             part_change(plan, id, credit_name(class, headers), |k| double_count(credits_mut(k, class, headers)))
         }
     }
+}
+
+/// Twice as many operations in flight of a group of flows.
+fn more_outstanding(plan: &Plan, flow: usize) -> Option<(Plan, String, bool)> {
+    let mut better = plan.clone();
+    let name = plan.flows[flow].group.clone();
+    let mut now = None;
+    for flow in Arc::make_mut(&mut better.flows).iter_mut().filter(|f| f.group == name) {
+        if let Program::Closed { outstanding, .. } = &mut flow.program {
+            now = twice(*outstanding, MOST);
+            *outstanding = now?;
+        }
+    }
+    Some((better, format!("flows.{name}.load.outstanding={}", now?), true))
 }
 
 /// Changes one value of all parts of a group.
@@ -219,6 +228,14 @@ fn map<T: Clone>(q: &mut Quantity<T>, f: impl Fn(&T) -> T) {
     (q.slow, q.typical, q.fast) = (f(&q.slow), f(&q.typical), f(&q.fast));
 }
 
+/// A value as a scenario would state it, and in its place what that says: what is printed may be rounded. None where no
+/// scenario may state it.
+fn said<T: std::fmt::Display>(q: &mut Quantity<T>, parse: impl Fn(&str) -> Result<T, UnitError>) -> Option<String> {
+    let text = q.typical.to_string();
+    q.typical = parse(&text).ok()?;
+    Some(format!("\"{text}\""))
+}
+
 /// Twice as many, or as many as a scenario may have; none where there are so many already.
 fn twice(n: u32, most: u32) -> Option<u32> {
     Some(n.saturating_mul(2).min(most)).filter(|twice| *twice > n)
@@ -250,13 +267,13 @@ fn double_tags(k: &mut Endpoint) -> Option<String> {
 fn double_rate(q: Option<&mut Quantity<Rate>>) -> Option<String> {
     let q = q?;
     map(q, |r| r.scaled(2, 1));
-    (q.typical <= Rate::MOST).then(|| format!("\"{}\"", q.typical))
+    said(q, Rate::parse)
 }
 
 fn halve(q: Option<&mut Quantity<Time>>) -> Option<String> {
     let q = q?;
     map(q, |t| Time::from_fs(t.fs() / 2));
-    Some(format!("\"{}\"", q.typical))
+    said(q, Time::parse)
 }
 
 fn set_speed(plan: &mut Plan, group: &str, speed: Speed) {
@@ -286,7 +303,8 @@ fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
 /// (`false`).
 fn faster(plan: &Plan, group: &str, speed: Speed) -> Option<(Speed, bool)> {
     if speed.is_coherent() {
-        return Some((Speed::coherent(speed.coherent.scaled(2, 1)), false));
+        let twice = Rate::parse(&speed.coherent.scaled(2, 1).to_string()).ok()?;
+        return Some((Speed::coherent(twice), false));
     }
     let (lanes, generation) = limits(plan, group);
     let wider = speed.lanes.doubled().filter(|w| w.count() <= 16);
@@ -400,7 +418,8 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical, &jobs);
             let main = typically_bound(&o.shares, &members);
-            let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
+            let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key, main))
+            else {
                 break;
             };
             let s = share(&better, group, &jobs).0.iter().sum();
@@ -440,7 +459,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
             .flat_map(|&generation| {
                 [1, 2, 4, 8, 16].into_iter().filter_map(Lanes::new).map(move |lanes| Speed::new(generation, lanes))
             })
-            .filter(|s| s.coded() > now.coded())
+            .filter(|s| s.coded() > now.coded() && leaves_room(&link.skp_interval, *s))
             .collect();
         // The least faster one first; of equals the older generation.
         speeds.sort_by(|a, b| a.coded().cmp(&b.coded()).then(a.generation.cmp(&b.generation)));
@@ -485,9 +504,10 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
     if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys
         && flow.reads()
     {
+        let most = (MOST_READS / k.engines.typical.get()).min(1024);
         let counts = (1..=10)
             .filter_map(move |i| NonZeroU32::new(k.tags.typical.get().saturating_mul(1 << i)))
-            .take_while(|n| n.get() <= 1024);
+            .take_while(move |n| n.get() <= most);
         let tags = counts.filter_map(move |n| {
             with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.tags, |_| n))).map(|p| (n.to_string(), p))
         });

@@ -5,8 +5,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::pcie::iommu::PAGES;
 use crate::plan::pcie::route::Map;
 use crate::plan::{Flow, Hop, Link, Plan, Program};
-use crate::protocol::pcie::{self, Class, PayloadSize};
-use crate::scenario::quantity::{Corner, Quantity};
+use crate::protocol::pcie::{self, Class, PayloadSize, Speed};
+use crate::scenario::quantity::{Corner, Every, Quantity};
 use crate::scenario::{PartKeys, Scenario};
 use crate::units::Bytes;
 
@@ -107,13 +107,23 @@ pub(in crate::plan) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: 
     }
 }
 
+/// The slots from one ordered set to the next at the least, and those of one, where nothing is left between them.
+fn crowded(skp: &Quantity<Every>, speed: Speed) -> Option<(u64, u64)> {
+    let least = [skp.slow, skp.typical, skp.fast].into_iter().filter_map(|every| every.0).min();
+    let sets = least.and_then(|every| pcie::ordered_set_slots(speed.generation, speed.lanes, every as u64));
+    sets.filter(|(every, size)| every <= size)
+}
+
+/// Whether a stated interval of ordered sets leaves room for packets at a speed; the standard's always does.
+pub(crate) fn leaves_room(skp: &Quantity<Every>, speed: Speed) -> bool {
+    skp.default || crowded(skp, speed).is_none()
+}
+
 /// Ordered sets must leave room for packets: where one falls due before the one before is over, nothing else is ever
 /// sent.
 fn ordered_sets(diagnostics: &mut Diagnostics, link: &Link, at: Span) {
     let (skp, speed) = (&link.skp_interval, link.speed.typical);
-    let least = [skp.slow, skp.typical, skp.fast].into_iter().filter_map(|every| every.0).min();
-    let sets = least.and_then(|every| pcie::ordered_set_slots(speed.generation, speed.lanes, every as u64));
-    if let Some((every, size)) = sets.filter(|(every, size)| every <= size) {
+    if let Some((every, size)) = crowded(skp, speed) {
         let lanes = speed.lanes.count();
         let what = format!(
             "links.{}: an ordered set of {} symbols every {} leaves nothing for packets",

@@ -138,14 +138,14 @@ impl Plan {
         [(writes + reads) as f64 * tlp, transfers * transfer, changes * change]
     }
 
-    /// Of the keys that say what a port loses between TLPs, the one that costs its flows the most.
-    pub(crate) fn costliest_gap(&self, part: PartId) -> &'static str {
-        let mut costs = [(0.0, "tlp_gap"), (0.0, "transfer_gap"), (0.0, "direction_change")];
-        for flow in self.flows.iter().filter(|f| f.source == part) {
-            let size = flow.size.typical.f64();
-            costs.iter_mut().zip(self.gaps(Corner::Typical, flow)).for_each(|(cost, gap)| cost.0 += gap / size);
-        }
-        costs.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("tlp_gap", |(_, key)| key)
+    /// Of the keys that say what a port loses between TLPs, the one that costs a flow of it the most; of I/Os, their
+    /// adapter's DMA.
+    pub(crate) fn costliest_gap(&self, part: PartId, flow: usize) -> &'static str {
+        let of_port = |f: &&Flow| f.source == part;
+        let flow = self.flows.get(flow).filter(of_port).or_else(|| self.flows.iter().find(of_port));
+        let gaps = flow.map_or([0.0; 3], |f| self.gaps(Corner::Typical, f));
+        let named = gaps.into_iter().zip(["tlp_gap", "transfer_gap", "direction_change"]);
+        named.rev().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("tlp_gap", |(_, key)| key)
     }
 
     /// What holds back the read requests of a flow's source: of a root complex the loads that its processor keeps in
