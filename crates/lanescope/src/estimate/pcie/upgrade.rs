@@ -33,12 +33,14 @@ fn of_outcome(plan: &Plan, o: &Outcome, members: &[usize]) -> (Vec<f64>, Binding
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, o, main))
 }
 
-/// What one step of what binds would give, for groups of flows with what binds each, and which of its flows that is.
-/// What several would have changed is answered once.
+/// Flows that are answered together, what binds them, and which of them that is.
+type Group<'a> = (&'a [usize], Option<(Key, usize)>);
+
+/// What one step of what binds would give, for each group. What several would have changed is answered once.
 pub(in crate::estimate) fn upgrades(
     plan: &Plan,
     typical: &Outcome,
-    groups: &[(&[usize], Option<(Key, usize)>)],
+    groups: &[Group],
     jobs: &[Demand],
 ) -> Vec<Option<Upgrade>> {
     // How to say a change tells which it is: all parts and links of a table change alike.
