@@ -9,7 +9,7 @@ use lanescope::plan::{Flow, Program};
 use lanescope::result::{FlowReport, Report};
 use lanescope::units::Rate;
 use proptest::collection::vec;
-use proptest::prelude::any;
+use proptest::prelude::{Strategy, any};
 use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
@@ -42,43 +42,36 @@ fn apart(text: &str, sets: &[&str], compared: &Cell<u64>) -> Vec<String> {
     report.flows.iter().filter_map(one).collect()
 }
 
-#[test]
-fn an_upgrade_gives_what_was_said_in_trees() {
+/// Holds random inputs to a law that says what is apart, and counts what it compared: of fifty more than `enough`.
+fn held<S: Strategy>(inputs: &S, enough: u64, law: impl Fn(S::Value, &Cell<u64>) -> Vec<String>) {
     let (compared, wrong) = (Cell::new(0), RefCell::new(Vec::new()));
-    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..1500), |bytes| {
-        wrong.borrow_mut().extend(apart(&tree::grow(&bytes), &[], &compared));
+    let result = runner(Config::default()).run(inputs, |input| {
+        wrong.borrow_mut().extend(law(input, &compared));
         Ok(())
     });
     println!("{} compared", compared.get());
-    none_apart(result.map_err(|e| e.to_string()), &wrong.into_inner());
-    assert!(compared.get() > of_fifty(25), "{}", compared.get());
+    none_apart(result, &wrong.into_inner());
+    assert!(compared.get() > of_fifty(enough), "{}", compared.get());
+}
+
+#[test]
+fn an_upgrade_gives_what_was_said_in_trees() {
+    held(&vec(any::<u8>(), 0..1500), 25, |bytes, compared| apart(&tree::grow(&bytes), &[], compared));
 }
 
 #[test]
 fn an_upgrade_gives_what_was_said_in_patterns() {
-    let (compared, wrong) = (Cell::new(0), RefCell::new(Vec::new()));
-    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..64), |bytes| {
-        wrong.borrow_mut().extend(apart(&pattern::grow(&bytes).text, &[], &compared));
-        Ok(())
-    });
-    println!("{} compared", compared.get());
-    none_apart(result.map_err(|e| e.to_string()), &wrong.into_inner());
-    assert!(compared.get() > of_fifty(25), "{}", compared.get());
+    held(&vec(any::<u8>(), 0..64), 25, |bytes, compared| apart(&pattern::grow(&bytes).text, &[], compared));
 }
 
 /// However much of something there is already.
 #[test]
 fn an_upgrade_gives_what_was_said_at_extremes() {
-    let (compared, wrong) = (Cell::new(0), RefCell::new(Vec::new()));
-    let result = runner(Config::default()).run(&any::<u64>(), |seed| {
+    held(&any::<u64>(), 8, |seed, compared| {
         let (text, sets) = extremes::case_of_pcie(seed);
         let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-        wrong.borrow_mut().extend(apart(text, &sets, &compared));
-        Ok(())
+        apart(text, &sets, compared)
     });
-    println!("{} compared", compared.get());
-    none_apart(result.map_err(|e| e.to_string()), &wrong.into_inner());
-    assert!(compared.get() > of_fifty(8), "{}", compared.get());
 }
 
 /// Twice 1.1 GiB/s is no whole number of bits a second, and is printed with four digits: those are what is answered.
@@ -146,26 +139,26 @@ fn what_binds_a_lone_flow_holds_it_back() {
         Ok(())
     });
     println!("{} flows, {} bound by two things alike", seen.get(), tied.get());
-    none_apart(result.map_err(|e| e.to_string()), &wrong.into_inner());
+    none_apart(result, &wrong.into_inner());
     assert!(seen.get() > of_fifty(15), "{}", seen.get());
 }
 
 /// What would give a flow more, each thing by itself: so much it gives.
 #[test]
 fn what_is_needed_gives_what_was_said() {
-    let (compared, wrong) = (Cell::new(0), RefCell::new(Vec::new()));
-    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..1500), |bytes| {
+    held(&vec(any::<u8>(), 0..1500), 15, |bytes, compared| {
+        let mut wrong = Vec::new();
         let text = tree::grow(&bytes);
-        let Some(first) = plan(&text, &[]).0 else { return Ok(()) };
+        let Some(first) = plan(&text, &[]).0 else { return wrong };
         // An open load is asked what it could have if it offered more.
         let open = |f: &&Flow| matches!(f.program, Program::Open { .. });
-        let Some(flow) = first.flows.iter().find(|f| !open(f)) else { return Ok(()) };
-        let Ok(needed) = need(&first, &flow.group, Rate::from_bits(1 << 50)) else { return Ok(()) };
+        let Some(flow) = first.flows.iter().find(|f| !open(f)) else { return wrong };
+        let Ok(needed) = need(&first, &flow.group, Rate::from_bits(1 << 50)) else { return wrong };
         for step in needed.alone.iter().filter(|s| s.fits && !s.change.starts_with("mps=")) {
             let report = match answer(&text, &[&step.change]) {
                 Ok(report) => report,
                 Err(why) => {
-                    wrong.borrow_mut().push(format!("{} is refused:\n{why}\n{text}", step.change));
+                    wrong.push(format!("{} is refused:\n{why}\n{text}", step.change));
                     continue;
                 }
             };
@@ -173,12 +166,9 @@ fn what_is_needed_gives_what_was_said() {
             let Some(then) = report.flows.iter().find(|f| f.name == flow.group) else { continue };
             let (is, said) = (then.share.typical, step.share);
             if (is - said).abs() > NOISE * is.max(said) {
-                wrong.borrow_mut().push(format!("{}: {} gives {is}, and not {said}:\n{text}", then.name, step.change));
+                wrong.push(format!("{}: {} gives {is}, and not {said}:\n{text}", then.name, step.change));
             }
         }
-        Ok(())
+        wrong
     });
-    println!("{} compared", compared.get());
-    none_apart(result.map_err(|e| e.to_string()), &wrong.into_inner());
-    assert!(compared.get() > of_fifty(15), "{}", compared.get());
 }
