@@ -14,6 +14,7 @@ mod pcie;
 mod storage;
 pub mod wire;
 
+pub(crate) use infiniband::with_message_costs;
 pub use not_modelled::NOT_MODELLED;
 pub use pcie::upgrade::{Need, Step, need};
 

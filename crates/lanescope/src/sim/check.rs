@@ -101,18 +101,30 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     fine
 }
 
-/// Whether all that a plan at flow level has is what that level follows.
+/// Whether all that a plan at flow level has is what that level follows: streams of frames on Ethernet, or programs of
+/// ranks, whose adapters have their hosts' memory at hand or reach it over PCIe.
 fn at_flow_level(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     if plan.limits.level == SimulationLevel::Packet {
         return true;
     }
-    let names = (plan.flows.iter().map(|f| &f.name))
-        .chain(plan.buses.flows.iter().map(|f| &f.name))
-        .chain(plan.storage.flows.iter().map(|f| &f.name))
-        .chain(plan.cluster.jobs.iter().map(|j| &j.name));
-    let Some(name) = names.into_iter().next() else { return true };
-    let what =
-        format!("at flow level nothing but streams of frames on Ethernet can be simulated, and flows.{name} is none");
+    let mut names = (plan.flows.iter().filter(|f| !f.is_externally_driven()).map(|f| &f.name))
+        .chain(plan.buses.flows.iter().filter(|f| !f.is_externally_driven()).map(|f| &f.name))
+        .chain(plan.storage.flows.iter().map(|f| &f.name));
+    let programs = || plan.cluster.jobs.iter().map(|j| &j.name);
+    let what = if let Some(name) = names.next() {
+        format!(
+            "at flow level streams of frames on Ethernet and programs of ranks can be simulated, and flows.{name} is \
+             neither"
+        )
+    } else if let (Some(name), Some(stream)) = (programs().next(), plan.network.streams.first()) {
+        let stream = &stream.group;
+        format!("at flow level programs and streams of frames cannot be simulated together: flows.{name}, {stream}")
+    } else if let (Some(name), Some(bus)) = (programs().next(), plan.buses.buses.first()) {
+        let bus = &bus.name;
+        format!("at flow level adapters on a PCI bus cannot be simulated: flows.{name} may use links.{bus}")
+    } else {
+        return true;
+    };
     diagnostics
         .push(Diagnostic::error(None, what).hint("leave run.level (or --level) out: packet by packet it can be"));
     false

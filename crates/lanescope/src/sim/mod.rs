@@ -318,6 +318,9 @@ impl System {
 
     /// TLPs and frames carried over links (at flow level messages begun), connections and transactions of buses.
     fn packets(&self) -> u64 {
+        if self.infiniband.flow_level.is_some() {
+            return self.infiniband.packets();
+        }
         self.all().iter().map(|side| side.packets()).sum()
     }
 
@@ -356,13 +359,23 @@ impl System {
         all.flat_map(|groups| self.of(groups[0].technology).reports(view, groups)).collect()
     }
 
-    fn open_window(&mut self, now: u64) {
+    fn open_window(&mut self, plan: &Plan, now: u64) {
+        if let Some(flows) = &mut self.infiniband.flow_level {
+            flows.open_window(plan, now);
+        }
         self.all_mut().into_iter().for_each(|side| side.open_window(now));
     }
 
     /// Writes down what lies before a moment.
-    fn settle(&mut self, now: u64) {
+    fn settle(&mut self, plan: &Plan, now: u64) {
         self.all_mut().into_iter().for_each(|side| side.settle(now));
+        let ledgers = self.infiniband.flow_level.as_ref().map(|flows| flows.ledgers(plan, now));
+        let Some(([infiniband, pcie], frames)) = ledgers else { return };
+        self.infiniband.take_ledgers(infiniband);
+        self.pcie.take_ledgers(pcie);
+        if let Some(ethernet) = &mut self.flow_level {
+            ethernet.take_programs(&frames);
+        }
     }
 
     fn record(&mut self, on: bool) {

@@ -464,7 +464,7 @@ impl Run {
             self.take_in(self.now);
         }
         self.unite();
-        self.system.settle(self.now);
+        self.system.settle(&self.plan, self.now);
         self.ending = ending;
         self.phase = Phase::Done;
     }
@@ -517,13 +517,13 @@ impl Run {
     fn open_window(&mut self) {
         self.phase = Phase::Measure;
         self.window = self.now;
-        self.system.settle(self.now);
+        self.system.settle(&self.plan, self.now);
         self.at_window = self.tallies();
         self.at_batch = self.at_window.clone();
         self.counts_at_window = self.system.counts();
         let switched = self.system.switched(&self.plan, self.now);
         self.switched_at_window = switched.into_iter().map(|c| (c.packets, c.time)).collect();
-        self.system.open_window(self.now);
+        self.system.open_window(&self.plan, self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);
         self.payload_at_batch = self.counts_at_window.iter().map(|c| c.payload).collect();

@@ -17,6 +17,7 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::{binding, outcome};
 use crate::mpi::{Post, What};
+use crate::plan::infiniband::carriage::{Carriage, Engine, PIECES, WAYS};
 use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
@@ -28,6 +29,7 @@ use crate::scenario::NodeKeys;
 use crate::scenario::keys::Forwarding;
 use crate::scenario::quantity::Corner;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
@@ -162,8 +164,9 @@ impl Timeline {
 }
 
 /// All that carries messages, with the time from which each is free.
-pub(in crate::estimate) struct Carrier<'a> {
-    plan: &'a Plan,
+#[derive(Debug)]
+pub(in crate::estimate) struct Carrier {
+    plan: Arc<Plan>,
     corner: Corner,
     sides: Vec<Side>,
     free: Vec<Timeline>,
@@ -175,6 +178,8 @@ pub(in crate::estimate) struct Carrier<'a> {
     largest: u64,
     /// How long each has been in use, fs; of wires without acknowledgements.
     pub(in crate::estimate) used: Vec<f64>,
+    /// For how long messages have had each wire and the buffer behind it, whichever takes longer: fs.
+    paced: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
     pub(in crate::estimate) carried: Vec<(f64, f64)>,
     /// What a person calls each.
@@ -184,7 +189,7 @@ pub(in crate::estimate) struct Carrier<'a> {
     /// By class, of its reads and of its writes over PCIe: how long a byte of each of their flows takes of everything
     /// on the way, fs.
     takes: Vec<[Vec<[f64; 3]>; 2]>,
-    ways: &'a Ways,
+    ways: Arc<Ways>,
     members: Vec<u32>,
     /// By adapter: bytes that it has read and written by DMA, and that its host has written to it; over PCIe of each
     /// flow, over a bus all with the first.
@@ -198,9 +203,9 @@ pub(in crate::estimate) struct Carrier<'a> {
     given: HashMap<([u32; 2], bool), u32>,
 }
 
-impl<'a> Carrier<'a> {
-    pub(in crate::estimate) fn new(plan: &'a Plan, ways: &'a Ways, corner: Corner) -> Carrier<'a> {
-        let cluster = &*plan.cluster;
+impl Carrier {
+    pub(in crate::estimate) fn new(plan: Arc<Plan>, ways: Arc<Ways>, corner: Corner) -> Carrier {
+        let cluster = Arc::clone(&plan.cluster);
         let mut names: Vec<ClusterElement> = (0..2 * cluster.links.len() as u32).map(ClusterElement::Wire).collect();
         names.extend((0..2 * plan.network.links.len() as u32).map(ClusterElement::Frame));
         let buses = names.len();
@@ -209,7 +214,7 @@ impl<'a> Carrier<'a> {
         let sides = (cluster.adapters.iter().zip(0u32..))
             .map(|(adapter, i)| {
                 let class =
-                    *classes.entry((ways[i as usize].is_some(), class_of(plan, adapter))).or_insert_with(|| {
+                    *classes.entry((ways[i as usize].is_some(), class_of(&plan, adapter))).or_insert_with(|| {
                         members.push(i);
                         members.len() as u32 - 1
                     });
@@ -246,9 +251,10 @@ impl<'a> Carrier<'a> {
             sides,
             free: vec![Timeline::default(); names.len()],
             lone: vec![Timeline::default(); names.len()],
-            buffers: (0..2 * cluster.links.len() as u32).map(|w| Buffer::of(cluster, w, corner, largest)).collect(),
+            buffers: (0..2 * cluster.links.len() as u32).map(|w| Buffer::of(&cluster, w, corner, largest)).collect(),
             largest,
             used: vec![0.0; names.len()],
+            paced: vec![0.0; buses],
             carried: vec![(0.0, 0.0); buses],
             names,
             legs: HashMap::new(),
@@ -271,7 +277,7 @@ impl<'a> Carrier<'a> {
         if !self.members.iter().any(|a| way(a).is_some()) {
             return vec![[Vec::new(), Vec::new()]; self.members.len()];
         }
-        let resources = outcome(self.plan, self.corner, &[]).resources;
+        let resources = outcome(&self.plan, self.corner, &[]).resources;
         let of = |a: &u32| match way(a) {
             Some(ways) => [ways[READ], ways[WRITE]].map(|way| resources.iter().map(|r| by_byte(r, way)).collect()),
             None => [Vec::new(), Vec::new()],
@@ -293,7 +299,7 @@ impl<'a> Carrier<'a> {
         moved.iter_mut().zip(split).for_each(|(sum, bytes)| *sum += times * bytes);
     }
 
-    fn adapter(&self, i: u32) -> &'a Adapter {
+    fn adapter(&self, i: u32) -> &Adapter {
         &self.plan.cluster.adapters[i as usize]
     }
 
@@ -319,10 +325,10 @@ impl<'a> Carrier<'a> {
                 let next = self.takes[class as usize][way].iter().map(|takes| dot(split, *takes)).fold(0.0, f64::max);
                 let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
-                    let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
+                    let alone = Unloaded::new(&self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
                     (alone, self.reads_ahead(a, bytes, alone * 1e6, next))
                 } else {
-                    (Unloaded::new(self.plan, self.corner).write(flow, bytes), next)
+                    (Unloaded::new(&self.plan, self.corner).write(flow, bytes), next)
                 };
                 Leg { alone: alone * 1e6, shared: next, crowded: next, next }
             }
@@ -349,7 +355,7 @@ impl<'a> Carrier<'a> {
         let time = match self.adapter(adapter).host.as_ref().map(|h| h.doorbell) {
             None => 0.0,
             Some(DmaPath::Pcie(flow)) => {
-                Unloaded::new(self.plan, self.corner).write(&self.plan.flows[flow.0 as usize], bytes) * 1e6
+                Unloaded::new(&self.plan, self.corner).write(&self.plan.flows[flow.0 as usize], bytes) * 1e6
             }
             Some(DmaPath::Bus(flow)) => pci::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
         };
@@ -398,12 +404,27 @@ impl<'a> Carrier<'a> {
     /// Carries a message: when it is in the target's memory with its completion, and when the sender's completion is in
     /// his, fs.
     pub(in crate::estimate) fn carry(&mut self, post: &Post, job: &JobFlow) -> (u64, u64) {
+        let connections = job.keys.connections.typical.get();
+        let connection = match connections {
+            1 => 0,
+            // Messages take them in turn, so that neither kind always falls to the same.
+            _ => {
+                let given = self.given.entry(([post.from, post.to], post.what == What::Data)).or_insert(0);
+                *given += 1;
+                (*given - 1) % connections
+            }
+        };
+        self.carry_by(post, job, connection)
+    }
+
+    /// The same by one of the queue pairs of its ranks.
+    fn carry_by(&mut self, post: &Post, job: &JobFlow, connection: u32) -> (u64, u64) {
         let (ranks, mtu) = ([post.from, post.to], job.mtu);
         let endpoints = ranks.map(|r| job.ranks[r as usize]);
-        let cluster: &Cluster = &self.plan.cluster;
+        let cluster = Arc::clone(&self.plan.cluster);
         let corner = self.corner;
         let [from, to] = endpoints.map(|e| cluster.endpoints[e as usize].adapter);
-        let (k, other) = (&self.adapter(from).keys, &self.adapter(to).keys);
+        let [k, other] = [from, to].map(|a| &cluster.adapters[a as usize].keys);
         let (source, target) = (self.sides[from as usize].clone(), self.sides[to as usize].clone());
         let mut at = post.at as f64;
         // The doorbell, the work request, its descriptor.
@@ -456,16 +477,6 @@ impl<'a> Carrier<'a> {
         let packet = |time: f64| Leg { alone: time, shared: time, crowded: time, next: time };
         let engine = packet(k.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(source.out), when, &train, engine, engine);
-        let connections = job.keys.connections.typical.get();
-        let connection = match connections {
-            1 => 0,
-            // Messages take them in turn, so that neither kind always falls to the same.
-            _ => {
-                let given = self.given.entry((ranks, post.what == What::Data)).or_insert(0);
-                *given += 1;
-                (*given - 1) % connections
-            }
-        };
         self.way(job, ranks, connection);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
         let bytes = |position, payload: u64| {
@@ -500,6 +511,7 @@ impl<'a> Carrier<'a> {
             let paced = |size: f64, place: Place| hop.paced(size, place.blocks, largest, place.until_free);
             let pace = paced(full, places[0]);
             let total = (train.n - 1.0) * pace + if many { last } else { paced(last, places[1]) };
+            self.paced[hop.timeline] += total;
             let free = self.book(hop.timeline, when.first, total, !many);
             if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
                 *packets += train.n;
@@ -644,6 +656,46 @@ impl<'a> Carrier<'a> {
         When { first, full: before, last: (before + last.next).max(when.last + last.alone) }
     }
 
+    /// Of each adapter the number of its class.
+    pub(in crate::estimate) fn alike(&self) -> Vec<u32> {
+        self.sides.iter().map(|s| s.class).collect()
+    }
+
+    /// What a message takes that has everything for itself; what was carried before is forgotten.
+    pub(in crate::estimate) fn alone(&mut self, post: &Post, job: &JobFlow, connection: u32) -> Carriage {
+        self.free.fill_with(Timeline::default);
+        self.lone.fill_with(Timeline::default);
+        self.buffers.iter_mut().for_each(|b| (b.untold, b.ack) = (0, None));
+        self.used.fill(0.0);
+        self.paced.fill(0.0);
+        self.moved.fill([[0.0; PIECES]; WAYS]);
+        self.came.clear();
+        let (arrived, sent) = self.carry_by(&Post { at: 0, ..*post }, job, connection);
+        let ranks = [post.from, post.to];
+        self.way(job, ranks, connection);
+        let used = |timeline: usize| self.used[timeline];
+        let cluster = &self.plan.cluster;
+        let ends = ranks.map(|r| cluster.endpoints[job.ranks[r as usize] as usize].adapter as usize);
+        Carriage {
+            arrived,
+            sent,
+            wires: self.hops.iter().map(|h| [used(h.timeline), self.paced[h.timeline]]).collect(),
+            engines: ends.map(|a| {
+                let side = &self.sides[a];
+                Engine::ALL.map(|engine| match engine {
+                    Engine::Work => used(side.work),
+                    Engine::Out => used(side.out),
+                    Engine::In => used(side.inward),
+                    Engine::Reads if side.hosted => used(side.read.own),
+                    Engine::Writes if side.hosted => used(side.write.own),
+                    Engine::Reads | Engine::Writes => 0.0,
+                })
+            }),
+            moved: ends.map(|a| self.moved[a]),
+            packets: post.bytes.div_ceil(job.mtu).max(1),
+        }
+    }
+
     /// What holds an adapter's reads or writes over PCIe up, of which one takes its data along at so many bytes a
     /// second: what it reads ahead, or the element of the way to its host that carries least. `None` without such a
     /// way: of a bus either the bus is busy, or the adapter, which waits for each of its reads before the next.
@@ -653,7 +705,7 @@ impl<'a> Carrier<'a> {
         let class = self.sides[adapter as usize].class;
         let legs = self.legs.iter().filter(|(key, _)| key.0 == class && key.1 == read);
         let (bytes, time) = legs.max_by_key(|(key, _)| key.2).map(|(key, leg)| (key.2, leg.next))?;
-        let mut outcome = outcome(self.plan, self.corner, &[]);
+        let mut outcome = outcome(&self.plan, self.corner, &[]);
         let takes = outcome.resources.iter().map(|r| dot(way.split(bytes), by_byte(r, way))).enumerate();
         let most = takes.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|m| m.1 > 0.0)?;
         let flow = way.flows()[0].0 as usize;
@@ -664,7 +716,7 @@ impl<'a> Carrier<'a> {
                 resource: "data read ahead".into(),
                 evidence: format!("its read_ahead of {} / the time of a read", a.keys.read_ahead.typical),
             },
-            false => binding(self.plan, &outcome, flow),
+            false => binding(&self.plan, &outcome, flow),
         })
     }
 

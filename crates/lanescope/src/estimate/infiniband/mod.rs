@@ -5,6 +5,7 @@
 
 mod beside;
 mod carrier;
+mod costs;
 pub(in crate::estimate) mod credit;
 mod hop;
 mod pieces;
@@ -19,12 +20,14 @@ use crate::result::{
 };
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
+pub(crate) use costs::with_message_costs;
 pub(in crate::estimate) use beside::{Demand, beside, binding as shared, charge, demands, on_buses, words};
 use carrier::Carrier;
 use pieces::Ways;
 pub(in crate::estimate) use pieces::in_pieces;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// Steps of a machine that an estimate takes at most: some ten seconds of work.
 const MOST_STEPS: u64 = 60_000_000;
@@ -92,7 +95,7 @@ struct Outcome {
 /// Runs the programs of a plan, each as if it were alone.
 ///
 /// `plan` and `ways` are of [`in_pieces`].
-pub(in crate::estimate) fn ran(plan: &Plan, ways: &Ways) -> Vec<Ran> {
+pub(in crate::estimate) fn ran(plan: &Plan, ways: &Arc<Ways>) -> Vec<Ran> {
     let one = |job: &JobFlow| {
         let typical = run(plan, ways, job, Corner::Typical);
         let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
@@ -171,13 +174,13 @@ impl Answer {
 }
 
 /// Runs a program with messages carried in closed form.
-fn run(plan: &Plan, ways: &Ways, job: &JobFlow, corner: Corner) -> Outcome {
+fn run(plan: &Plan, ways: &Arc<Ways>, job: &JobFlow, corner: Corner) -> Outcome {
     let cluster = &plan.cluster;
     let node_of = job.ranks.iter().map(|e| cluster.endpoints[*e as usize].adapter).collect();
     let steady = job.keys.steady.typical.then_some(plan.limits.until.0);
     let ahead = job.job.messages(steady.is_some(), MOST_MESSAGES);
     let mut machine = Machine::new(job.job.clone(), job.costs(corner), Placement { node_of }, steady);
-    let mut carrier = Carrier::new(plan, ways, corner);
+    let mut carrier = Carrier::new(Arc::new(plan.clone()), Arc::clone(ways), corner);
     // When, in which order, the message, and whether it has arrived or only left.
     let mut heap: BinaryHeap<Reverse<(u64, u64, u32, bool)>> = BinaryHeap::new();
     let (mut n, mut posts, mut bytes, mut messages, mut times) = (0u64, Vec::new(), 0.0, 0.0f64, 0.0);
@@ -235,7 +238,7 @@ fn run(plan: &Plan, ways: &Ways, job: &JobFlow, corner: Corner) -> Outcome {
         .collect();
     let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();
     let mut moved = Vec::new();
-    for ((adapter, pieces), bytes) in cluster.adapters.iter().zip(ways).zip(&carrier.moved) {
+    for ((adapter, pieces), bytes) in cluster.adapters.iter().zip(ways.iter()).zip(&carrier.moved) {
         let Some(host) = &adapter.host else { continue };
         let [read, write] = host.dma.paths();
         for (way, (path, bytes)) in [read, write, host.doorbell].into_iter().zip(bytes).enumerate() {

@@ -65,7 +65,7 @@ pub(in crate::estimate) type Ways = Vec<Option<[Way; 3]>>;
 
 /// A plan with the flows of its adapters' single TLPs behind all others, and which those are. Without programs it is
 /// the plan as it was.
-pub(in crate::estimate) fn in_pieces(plan: &Plan) -> (Cow<'_, Plan>, Ways) {
+pub(in crate::estimate) fn in_pieces(plan: &Plan) -> (Cow<'_, Plan>, Arc<Ways>) {
     let cluster: &Cluster = &plan.cluster;
     let mut ways = vec![None; cluster.adapters.len()];
     let mut flows = Vec::new();
@@ -103,9 +103,9 @@ pub(in crate::estimate) fn in_pieces(plan: &Plan) -> (Cow<'_, Plan>, Ways) {
         ways[at] = Some([way(read, true), way(write, true), way(bell, false)]);
     }
     if flows.is_empty() {
-        return (Cow::Borrowed(plan), ways);
+        return (Cow::Borrowed(plan), Arc::new(ways));
     }
     let mut more = plan.clone();
     Arc::make_mut(&mut more.flows).extend(flows);
-    (Cow::Owned(more), ways)
+    (Cow::Owned(more), Arc::new(ways))
 }

@@ -5,6 +5,7 @@
 //! memory are flows of its host's side that it feeds, like those of storage.
 
 mod build;
+pub(crate) mod carriage;
 pub(in crate::plan) mod jobs;
 pub(in crate::plan) mod roce;
 
@@ -60,6 +61,8 @@ pub struct Cluster {
     pub jobs: Vec<JobFlow>,
     /// Payload of the largest packet of queue pairs of NVMe over Fabrics; 0 without any.
     pub queue_mtu: u64,
+    /// What its messages take alone, where a run at flow level asks.
+    pub(crate) costs: Option<Arc<dyn carriage::MessageCosts>>,
 }
 
 /// A channel adapter.
@@ -315,6 +318,20 @@ impl Cluster {
             _ => names.extend(self.path(ends[0], ends[1]).into_iter().map(|w| self.node_name(self.arrives(w)))),
         }
         names.join(" → ")
+    }
+
+    /// The wires from one rank of a program to another by one of its connections: those of InfiniBand by their numbers,
+    /// those of Ethernet behind all of these.
+    pub(crate) fn wires(&self, network: &Network, job: &JobFlow, ranks: [u32; 2], connection: u32) -> Vec<u32> {
+        let ends = ranks.map(|r| job.ranks[r as usize]);
+        match ends.map(|e| self.endpoints[e as usize].station) {
+            [Some(from), Some(to)] => {
+                let first = 2 * self.links.len() as u32;
+                let wires = network.along([from, to], self.way_of(network, job, ranks, connection));
+                wires.into_iter().map(|wire| first + wire).collect()
+            }
+            _ => self.path(ends[0], ends[1]),
+        }
     }
 
     /// The wires from one endpoint to another; empty over Ethernet, or where there is no way.

@@ -112,6 +112,15 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
+/// What a wire has carried for messages that are followed as flows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sim) struct Carried {
+    /// Bytes of the wire, of data, and packets.
+    pub(in crate::sim) bytes: f64,
+    pub(in crate::sim) payload: f64,
+    pub(in crate::sim) packets: f64,
+}
+
 /// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here
 /// is not that of time.
 #[inline]

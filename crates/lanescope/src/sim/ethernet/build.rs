@@ -26,7 +26,8 @@ impl Fabric {
     pub(in crate::sim) fn build(plan: &Plan, seed: u64, base: u32) -> (Fabric, usize, Vec<u32>) {
         // At flow level another follows it.
         let none = Arc::default();
-        let network = if plan.limits.level == SimulationLevel::Packet { &plan.network } else { &none };
+        let packets = plan.limits.level == SimulationLevel::Packet;
+        let network = if packets { &plan.network } else { &none };
         let classes = network.classes.len().max(1);
         let wires = (0..2 * network.links.len() as u32).map(|on| wire(network, on, classes)).collect();
         let groups = network.groups();
@@ -125,7 +126,7 @@ impl Fabric {
                 }
             }
         }
-        for endpoint in &plan.cluster.endpoints {
+        for endpoint in plan.cluster.endpoints.iter().filter(|_| packets) {
             let (Some(station), Some(pausing)) = (endpoint.station, endpoint.pausing) else { continue };
             let pfc = network.flow_control() == FlowControl::Pfc;
             let lanes = (in_lanes(network), lossless(network));

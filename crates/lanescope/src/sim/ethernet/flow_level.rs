@@ -152,6 +152,8 @@ pub(in crate::sim) struct FlowLevel {
     behind: Vec<u64>,
     latencies: Vec<Cells>,
     carried: Vec<Carried>,
+    /// The same for programs, which follow their messages themselves.
+    programs: Vec<Carried>,
     /// Idle slots of each wire when the window opened.
     idle_at_window: Vec<u64>,
     now: u64,
@@ -164,6 +166,16 @@ impl Carried {
         self.framing += s.framing * part;
         self.gap += s.frames * (PREAMBLE + GAP) as f64 * part;
         self.frames += s.frames * part;
+    }
+
+    fn with(&self, other: &Carried) -> Carried {
+        Carried {
+            payload: self.payload + other.payload,
+            framing: self.framing + other.framing,
+            gap: self.gap + other.gap,
+            frames: self.frames + other.frames,
+            held: self.held + other.held,
+        }
     }
 
     /// The ledger of a wire that has had so many slots. Each part is rounded down by itself, so that none falls from
@@ -241,6 +253,7 @@ impl FlowLevel {
             behind: vec![0; network.streams.len()],
             latencies: groups.iter().map(|_| Cells::default()).collect(),
             carried: vec![Carried::default(); wires],
+            programs: vec![Carried::default(); wires],
             idle_at_window: vec![0; wires],
             now: 0,
             network: network.clone(),
@@ -460,6 +473,16 @@ impl FlowLevel {
         (0u32..).zip(&self.sent).filter_map(|(flow, s)| Some((flow, s.as_ref()?)))
     }
 
+    /// What programs have carried over each wire up to now.
+    pub(in crate::sim) fn take_programs(&mut self, frames: &[tally::Carried]) {
+        self.programs.clear();
+        self.programs.extend(frames.iter().map(|c| {
+            let gap = c.packets * (PREAMBLE + GAP) as f64;
+            let framing = (c.bytes - c.payload - gap).max(0.0);
+            Carried { payload: c.payload, framing, gap, frames: c.packets, held: 0.0 }
+        }));
+    }
+
     /// What each wire has carried up to a moment.
     fn carried(&self, now: u64) -> Vec<Carried> {
         let mut all = self.carried.clone();
@@ -487,12 +510,12 @@ impl Subsystem for FlowLevel {
     fn counts(&self) -> Vec<SlotCounts> {
         let slots = |wire: usize| self.now / self.network.link(wire as u32).rate.typical.byte_fs();
         let carried = self.carried(self.now);
-        let before = carried.iter().zip(&self.idle_at_window).enumerate();
-        before.map(|(wire, (c, idle))| c.ledger(slots(wire), *idle)).collect()
+        let all = carried.iter().zip(&self.programs).map(|(streams, programs)| streams.with(programs));
+        all.zip(&self.idle_at_window).enumerate().map(|(wire, (c, idle))| c.ledger(slots(wire), *idle)).collect()
     }
 
     fn payloads(&self, now: u64) -> Vec<u64> {
-        self.carried(now).iter().map(|c| c.payload as u64).collect()
+        self.carried(now).iter().zip(&self.programs).map(|(c, p)| (c.payload + p.payload) as u64).collect()
     }
 
     fn held(&self) -> Vec<(usize, u64)> {

@@ -327,6 +327,9 @@ impl Fabric {
 
     /// The processor has handed a message to the adapter.
     pub(in crate::sim) fn posted(&mut self, message: u32, now: u64) {
+        if let Some(flows) = &mut self.flow_level {
+            return flows.posted(message, now);
+        }
         let m = &self.messages.all[message as usize];
         let port = &mut self.ports[m.from as usize];
         let adapter = port.adapter;

@@ -10,6 +10,7 @@ use crate::sim::core::clock::Clock;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::infiniband::adapter::{Adapter, OPERATIONS, Overheads, Port, Ways};
+use crate::sim::infiniband::flow_level::FlowLevel;
 use crate::sim::infiniband::wire::{Arena, NONE, Wire};
 use crate::sim::infiniband::{Fabric, Run, Signal};
 use crate::tools::Slab;
@@ -56,6 +57,7 @@ impl Fabric {
             signals,
             plan: plan.clone(),
             network: network.clone(),
+            flow_level: FlowLevel::build(all).map(Box::new),
             base,
             slot,
             armed: NEVER,

@@ -11,6 +11,7 @@ mod adapter;
 mod binding;
 mod build;
 mod deadlock;
+mod flow_level;
 mod report;
 mod trace;
 mod wire;
@@ -27,6 +28,7 @@ use crate::sim::ethernet::{StationCommand, StationEvent};
 use crate::tools::Slab;
 use adapter::Act;
 use adapter::{Adapter, Job, Message, Overheads, Port};
+use flow_level::FlowLevel;
 pub(in crate::sim) use adapter::{Kind, Verb};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -115,6 +117,8 @@ pub(in crate::sim) struct Fabric {
     overheads: [Overheads; 2],
     acks: [u32; 2],
     signals: Vec<Signal>,
+    /// In place of adapters and wires, where messages are followed as flows.
+    pub(in crate::sim) flow_level: Option<Box<FlowLevel>>,
     /// Its first slot of the agenda, and that of the heap behind all wires.
     base: u32,
     pub(in crate::sim) slot: u32,
@@ -130,7 +134,8 @@ impl Fabric {
     /// The earliest moment of heap and ranks.
     fn next(&self) -> u64 {
         let ranks = self.runs.iter().map(|r| r.machine.next()).min().unwrap_or(NEVER);
-        self.heap.peek().map_or(NEVER, |p| p.0.at).min(ranks)
+        let flows = self.flow_level.as_ref().map_or(NEVER, |f| f.next());
+        self.heap.peek().map_or(NEVER, |p| p.0.at).min(ranks).min(flows)
     }
 
     /// The moment of a slot has come.
@@ -177,6 +182,9 @@ impl Fabric {
                 Event::Accept(packet) => self.accept(packet, now, agenda),
             }
         }
+        while let Some((message, arrived)) = self.flow_level.as_mut().and_then(|f| f.pop(now)) {
+            self.tell(message, now, arrived);
+        }
         for run in 0..self.runs.len() {
             if self.runs[run].machine.next() <= now {
                 let mut posts = std::mem::take(&mut self.posts);
@@ -184,6 +192,9 @@ impl Fabric {
                 self.take(run, &mut posts, now);
                 self.posts = posts;
             }
+        }
+        if let Some(flows) = &mut self.flow_level {
+            flows.share(now);
         }
     }
 
@@ -200,6 +211,9 @@ impl Fabric {
             let of_run = (r.mtu, r.lane);
             let message = Message::new(&post, run as u16, [from, to], ways, (connection, pair), of_run);
             let message = self.messages.add(message);
+            if let Some(flows) = &mut self.flow_level {
+                flows.hand_over((&self.plan, &self.network), run, &post, message, connection);
+            }
             if post.at > now {
                 self.plan_at(post.at, Event::Posted(message));
             } else {

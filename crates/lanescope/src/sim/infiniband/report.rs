@@ -2,7 +2,7 @@
 
 use crate::plan::{FlowGroup, Plan};
 use crate::protocol::infiniband::Mtu;
-use crate::result::{Medium, SlotCounts};
+use crate::result::{Medium, Note, SlotCounts};
 use crate::scenario::keys::Technology;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::recorder::Trace;
@@ -40,7 +40,11 @@ impl Subsystem for Fabric {
         self.wires.iter().map(|w| w.held(&self.packets)).collect()
     }
 
+    /// At flow level messages begun: they are the work.
     fn packets(&self) -> u64 {
+        if let Some(flows) = &self.flow_level {
+            return flows.begun;
+        }
         self.wires.iter().map(|w| w.counts.tlps).sum()
     }
 
@@ -65,8 +69,11 @@ impl Subsystem for Fabric {
         self.runs.iter_mut().for_each(|r| r.latencies.reset());
     }
 
+    /// At flow level `System` has the ledgers put down ([`Fabric::take_ledgers`]).
     fn settle(&mut self, now: u64) {
-        self.wires.iter_mut().for_each(|w| w.settle(now));
+        if self.flow_level.is_none() {
+            self.wires.iter_mut().for_each(|w| w.settle(now));
+        }
     }
 
     fn stall_timeout(&self) -> u64 {
@@ -117,5 +124,20 @@ impl Subsystem for Fabric {
             OwnReport { program: Some(self.program(job)), ..bound_by.into() }
         };
         groups.iter().map(report).collect()
+    }
+
+    fn notes(&self, _view: &Window) -> Vec<Note> {
+        let text = "messages share wires, adapters and hosts' buses max-min fair at once: no packet waits in a queue or \
+                    for another's credit, and acknowledgements and flow-control packets take nothing of the wires; a \
+                    short message behind long ones takes longer than here";
+        let note = Note { element: "run.level".into(), mechanism: "flow-level".into(), text: text.into() };
+        self.flow_level.iter().map(|_| note.clone()).collect()
+    }
+}
+
+impl Fabric {
+    /// What wires have carried at flow level.
+    pub(in crate::sim) fn take_ledgers(&mut self, ledgers: Vec<SlotCounts>) {
+        self.wires.iter_mut().zip(ledgers).for_each(|(w, counts)| w.counts = counts);
     }
 }

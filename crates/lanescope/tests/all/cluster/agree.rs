@@ -13,7 +13,7 @@ use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
 /// Alike nodes of today on one switch, or on two leaves below two spines.
-fn grow(c: &mut Choices, nodes: usize, levels: usize) -> String {
+pub(super) fn alike(c: &mut Choices, nodes: usize, levels: usize) -> String {
     let ethernet = c.below(2) == 0;
     let (switch, cable) = match ethernet {
         true => (
@@ -121,7 +121,7 @@ fn holds(law: impl Fn(&mut Choices) -> (String, f64, bool)) -> (u32, u32) {
 #[test]
 fn one_message_at_a_time_takes_what_the_estimate_says() {
     holds(|c| {
-        let text = grow(c, 2, 1);
+        let text = alike(c, 2, 1);
         let size = c.of(&["0 B", "8 B", "1 KiB", "8 KiB", "64 KiB", "1 MiB"]);
         let program = format!(
             "repeat 4 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ recv from 0; send {size} to 0 }} }}"
@@ -205,18 +205,22 @@ fn few_packets_wait_for_credit_alike() {
     assert!(noted <= 1 + all / 100, "{noted} of {all} are apart");
 }
 
+/// A program in which all ranks do the same.
+pub(super) fn pattern(c: &mut Choices) -> String {
+    let size = c.of(&["8 KiB", "64 KiB", "256 KiB"]);
+    let program = match c.below(3) {
+        0 => format!("repeat 4 {{ alltoall {size} pairwise }}"),
+        1 => format!("repeat 8 {{ sendrecv {size} to (rank + 1) % ranks from (rank + ranks - 1) % ranks }}"),
+        _ => format!("repeat 8 {{ sendrecv {size} to (rank + 2) % ranks from (rank + ranks - 2) % ranks }}"),
+    };
+    format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n")
+}
+
 #[test]
 fn what_all_do_alike_takes_what_the_estimate_says_or_a_note_says_why() {
     holds(|c| {
         let levels = 1 + c.below(2);
-        let text = grow(c, 4, levels);
-        let size = c.of(&["8 KiB", "64 KiB", "256 KiB"]);
-        let program = match c.below(3) {
-            0 => format!("repeat 4 {{ alltoall {size} pairwise }}"),
-            1 => format!("repeat 8 {{ sendrecv {size} to (rank + 1) % ranks from (rank + ranks - 1) % ranks }}"),
-            _ => format!("repeat 8 {{ sendrecv {size} to (rank + 2) % ranks from (rank + ranks - 2) % ranks }}"),
-        };
-        (text + &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"), 0.05, true)
+        (alike(c, 4, levels) + &pattern(c), 0.05, true)
     });
 }
 

@@ -7,6 +7,7 @@ mod calculator;
 use crate::common;
 mod costs;
 mod fabrics;
+mod flow_level;
 mod laws;
 mod ledger;
 mod random_clusters;

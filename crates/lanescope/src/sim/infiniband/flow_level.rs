@@ -1,0 +1,386 @@
+//! Message programs at flow level: messages are flows, which share everything on their way max-min fair, and nothing is
+//! followed packet by packet.
+//!
+//! What a message takes alone is known in closed form (`plan::infiniband::carriage`): how long it has each wire, each
+//! engine of the two adapters, and everything on PCIe between these and their hosts' memory. All of that has one rate,
+//! which changes only when another message comes or goes (`core/max_min`). So its bytes have gone when the slowest of
+//! these has had its time at those rates, and it has arrived as much later as it would be alone. Messages of one queue
+//! pair go in order, those of others at once, as packets of several take turns.
+
+use crate::mpi::{Post, What};
+use crate::plan::Plan;
+use crate::plan::ethernet::Network;
+use crate::plan::infiniband::Cluster;
+use crate::plan::infiniband::carriage::{Carriage, Engine, MessageCosts, SlotsOfByte};
+use crate::result::{Idle, SlotCounts};
+use crate::scenario::quantity::Corner;
+use crate::sim::core::kernel::NEVER;
+use crate::sim::core::max_min::MaxMin;
+use crate::sim::core::moments::Moments;
+use crate::sim::core::tally::Carried;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A message on its way through its lane.
+#[derive(Clone, Debug)]
+struct Handed {
+    carriage: Arc<Carriage>,
+    lane: LaneKey,
+    /// The adapters at its ends, and its wires.
+    ends: [u32; 2],
+    path: Vec<u32>,
+    bytes: u64,
+    /// Whether those before it arrive before it, too: data that were arranged may come earlier.
+    in_order: bool,
+}
+
+/// A message whose bytes are going.
+#[derive(Clone, Debug)]
+struct Going {
+    message: u32,
+    handed: Handed,
+    /// The part of it that had gone at a moment, and the rate since, parts per fs.
+    gone: f64,
+    since: u64,
+    rate: f64,
+    /// From then on, when all is gone, until it has arrived, and until its sender knows that it has left, fs.
+    behind: [u64; 2],
+}
+
+impl Going {
+    /// The part of it that has gone.
+    fn part(&self, now: u64) -> f64 {
+        (self.gone + self.rate * (now - self.since) as f64).min(1.0)
+    }
+
+    /// When all of it will have gone.
+    fn end(&self) -> u64 {
+        if self.rate <= 0.0 {
+            return NEVER;
+        }
+        let left = ((1.0 - self.gone).max(0.0) / self.rate).round();
+        // A message takes some time, and none takes longer than a clock counts.
+        self.since.saturating_add((left as u64).max(1)).min(NEVER - 1)
+    }
+}
+
+/// The ports at the ends of a queue pair, and its number among theirs.
+type LaneKey = (u32, u32, u32);
+
+/// Messages of a queue pair, in order.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    going: bool,
+    waiting: VecDeque<(u32, Handed)>,
+    /// When the last that keeps the order arrives.
+    last: u64,
+}
+
+/// What decides what a message takes alone: its program, the classes of its adapters and of the wires there and back, its
+/// bytes, and whether it is written where it belongs.
+type Alike = (usize, [u32; 2], Vec<u32>, u64, bool);
+
+/// What happens to a message: when, a number for the order of equal moments, which, and whether it has arrived.
+type Told = Reverse<(u64, u64, u32, bool)>;
+
+/// All messages of a plan's programs.
+#[derive(Clone, Debug)]
+pub(in crate::sim) struct FlowLevel {
+    costs: Arc<dyn MessageCosts>,
+    rates: MaxMin,
+    /// The first of the engines, and of what is on PCIe, among all that has a capacity; wires come first.
+    engines: u32,
+    pcie: u32,
+    /// Bytes per fs of each wire, of InfiniBand and then of Ethernet.
+    speeds: Vec<f64>,
+    /// Wires with the same number are alike.
+    alike: Vec<u32>,
+    known: HashMap<Alike, Arc<Carriage>>,
+    handed: Vec<Option<Handed>>,
+    lanes: HashMap<LaneKey, Lane>,
+    /// By number of their flows.
+    going: Vec<Option<Going>>,
+    /// When flows end.
+    moments: Moments,
+    told: BinaryHeap<Told>,
+    order: u64,
+    pub(in crate::sim) begun: u64,
+    carried: Vec<Carried>,
+    /// Bytes that each flow of PCIe has moved.
+    moved: Vec<f64>,
+    /// Idle slots of each wire of InfiniBand, and of PCIe, when the window opened.
+    idle_at_window: [Vec<u64>; 2],
+    uses: Vec<(u32, f64)>,
+}
+
+impl FlowLevel {
+    /// For a plan at flow level with programs.
+    pub(in crate::sim) fn build(plan: &Plan) -> Option<FlowLevel> {
+        let (cluster, network) = (&plan.cluster, &plan.network);
+        let costs = Arc::clone(cluster.costs.as_ref()?);
+        let speed = |wire: u32| cluster.link(wire).rate.typical.data_rate().bytes() * 1e-15;
+        let infiniband = (0..2 * cluster.links.len() as u32).map(speed);
+        let frames = (0..2 * network.links.len() as u32).map(|w| 1.0 / network.link(w).rate.typical.byte_fs() as f64);
+        let speeds: Vec<f64> = infiniband.chain(frames).collect();
+        let engines = speeds.len() as u32;
+        let pcie = engines + (Engine::ALL.len() * cluster.adapters.len()) as u32;
+        let all = pcie + costs.on_pcie().resources;
+        Some(FlowLevel {
+            rates: MaxMin::new((0..all).map(|_| 1.0)),
+            engines,
+            pcie,
+            alike: wires_alike(plan),
+            known: HashMap::new(),
+            handed: Vec::new(),
+            lanes: HashMap::new(),
+            going: Vec::new(),
+            moments: Moments::default(),
+            told: BinaryHeap::new(),
+            order: 0,
+            begun: 0,
+            carried: vec![Carried::default(); speeds.len()],
+            moved: vec![0.0; costs.on_pcie().takes.len()],
+            idle_at_window: [vec![0; 2 * cluster.links.len()], vec![0; 2 * plan.links.len()]],
+            uses: Vec::new(),
+            speeds,
+            costs,
+        })
+    }
+
+    /// What happens next.
+    pub(super) fn next(&self) -> u64 {
+        self.moments.first().0.min(self.told.peek().map_or(NEVER, |t| t.0.0))
+    }
+
+    /// A rank has handed a message over, or will: it is known what it takes.
+    pub(super) fn hand_over(
+        &mut self,
+        (plan, network): (&Cluster, &Network),
+        job: usize,
+        post: &Post,
+        message: u32,
+        connection: u32,
+    ) {
+        let endpoints = [post.from, post.to].map(|rank| plan.jobs[job].ranks[rank as usize]);
+        let ends = endpoints.map(|e| plan.endpoints[e as usize].adapter);
+        let in_order = post.what != What::Data;
+        let wires = |ranks| plan.wires(network, &plan.jobs[job], ranks, connection);
+        let (path, back) = (wires([post.from, post.to]), wires([post.to, post.from]));
+        let wires = path.iter().chain(&back).map(|w| self.alike[*w as usize]).collect();
+        let alike = (job, ends.map(|a| self.costs.on_pcie().alike[a as usize]), wires, post.bytes, in_order);
+        let new = || Arc::new(self.costs.alone(job, post, connection));
+        let carriage = Arc::clone(self.known.entry(alike).or_insert_with(new));
+        let lane = (endpoints[0], endpoints[1], connection);
+        let i = message as usize;
+        if i >= self.handed.len() {
+            self.handed.resize(i + 1, None);
+        }
+        self.handed[i] = Some(Handed { carriage, lane, ends, path, bytes: post.bytes, in_order });
+    }
+
+    /// It is time for a message that was handed over.
+    pub(super) fn posted(&mut self, message: u32, now: u64) {
+        let Some(handed) = self.handed[message as usize].take() else { return };
+        let lane = self.lanes.entry(handed.lane).or_default();
+        if std::mem::replace(&mut lane.going, true) {
+            lane.waiting.push_back((message, handed));
+        } else {
+            self.begin(message, handed, now);
+        }
+    }
+
+    fn begin(&mut self, message: u32, handed: Handed, now: u64) {
+        let mut uses = std::mem::take(&mut self.uses);
+        uses.clear();
+        let c = &handed.carriage;
+        uses.extend(handed.path.iter().zip(&c.wires).map(|(wire, [_, paced])| (*wire, *paced)));
+        let on_pcie = self.costs.on_pcie();
+        for ((adapter, engines), moved) in handed.ends.iter().zip(&c.engines).zip(&c.moved) {
+            let first = self.engines + adapter * Engine::ALL.len() as u32;
+            uses.extend((first..).zip(engines).filter(|(_, time)| **time > 0.0).map(|(engine, time)| (engine, *time)));
+            for (flow, bytes) in on_pcie.moved_by(*adapter, moved) {
+                uses.extend(on_pcie.takes[flow as usize].iter().map(|(r, takes)| (self.pcie + r, takes * bytes)));
+            }
+        }
+        uses.sort_unstable_by_key(|u| u.0);
+        uses.dedup_by(|later, first| {
+            let same = later.0 == first.0;
+            first.1 += if same { later.1 } else { 0.0 };
+            same
+        });
+        // What has it longest decides how fast it goes alone; shares are by the byte.
+        let longest = uses.iter().map(|u| u.1).fold(0.0, f64::max);
+        let size = handed.bytes.max(1) as f64;
+        let flow = self.rates.add(uses.iter().map(|(resource, time)| (*resource, time / size)));
+        self.uses = uses;
+        self.begun += 1;
+        let behind = [c.arrived, c.sent].map(|at| at.saturating_sub(longest as u64));
+        if flow as usize >= self.going.len() {
+            self.going.resize(flow as usize + 1, None);
+        }
+        self.going[flow as usize] = Some(Going { message, handed, gone: 0.0, since: now, rate: 0.0, behind });
+    }
+
+    /// The next message of which its rank is to be told by now, and whether it has arrived or only left.
+    pub(super) fn pop(&mut self, now: u64) -> Option<(u32, bool)> {
+        while self.moments.first().0 <= now {
+            self.finish(self.moments.first().1, now);
+        }
+        let Reverse((_, _, message, arrived)) = self.told.peek().copied().filter(|t| t.0.0 <= now)?;
+        self.told.pop();
+        if arrived
+            && let Some(handed) = self.handed[message as usize].take()
+            && self.lanes.get(&handed.lane).is_some_and(|lane| !lane.going && lane.last <= now)
+        {
+            self.lanes.remove(&handed.lane);
+        }
+        Some((message, arrived))
+    }
+
+    /// All bytes of a message have gone; whoever waits behind it is next.
+    fn finish(&mut self, flow: u32, now: u64) {
+        self.moments.set(flow, NEVER);
+        let Some(g) = self.going[flow as usize].take() else { return };
+        self.rates.remove(flow);
+        count(&mut self.carried, &mut self.moved, &*self.costs, &self.speeds, &g.handed, 1.0);
+        let mut arrived = now.saturating_add(g.behind[0]);
+        let lane = self.lanes.entry(g.handed.lane).or_default();
+        if g.handed.in_order {
+            arrived = arrived.max(lane.last);
+            lane.last = arrived;
+        }
+        let next = lane.waiting.pop_front();
+        lane.going = next.is_some();
+        self.told.push(Reverse((arrived, self.order, g.message, true)));
+        self.told.push(Reverse((now.saturating_add(g.behind[1]), self.order + 1, g.message, false)));
+        self.order += 2;
+        self.handed[g.message as usize] = Some(g.handed);
+        if let Some((message, handed)) = next {
+            self.begin(message, handed, now);
+        }
+    }
+
+    /// Messages have come or gone: rates are shared anew.
+    pub(super) fn share(&mut self, now: u64) {
+        let FlowLevel { rates, going, moments, .. } = self;
+        rates.settle(|flow, rate, _| {
+            let Some(g) = going[flow as usize].as_mut() else { return };
+            g.gone = g.part(now);
+            (g.since, g.rate) = (now, rate / g.handed.bytes.max(1) as f64);
+            moments.set(flow, g.end());
+        });
+    }
+
+    /// What each wire has carried up to a moment, and what each flow of PCIe has moved.
+    fn up_to(&self, now: u64) -> (Vec<Carried>, Vec<f64>) {
+        let (mut carried, mut moved) = (self.carried.clone(), self.moved.clone());
+        for g in self.going.iter().flatten() {
+            count(&mut carried, &mut moved, &*self.costs, &self.speeds, &g.handed, g.part(now));
+        }
+        (carried, moved)
+    }
+
+    /// The ledgers of all wires at a moment: of InfiniBand and of PCIe; and what those of Ethernet have carried.
+    pub(in crate::sim) fn ledgers(&self, plan: &Plan, now: u64) -> ([Vec<SlotCounts>; 2], Vec<Carried>) {
+        let (mut carried, moved) = self.up_to(now);
+        let frames = carried.split_off(2 * plan.cluster.links.len());
+        let [idle, idle_on_pcie] = &self.idle_at_window;
+        let infiniband = carried.iter().zip(&self.speeds).zip(idle).map(|((c, speed), idle)| {
+            let counts = SlotCounts {
+                payload: c.payload as u64,
+                framing: (c.bytes - c.payload).max(0.0) as u64,
+                tlps: c.packets as u64,
+                data_tlps: c.packets as u64,
+                ..SlotCounts::default()
+            };
+            with_idle(counts, now as f64 * speed, *idle)
+        });
+        let mut sums = vec![SlotsOfByte::default(); 2 * plan.links.len()];
+        for (slots, bytes) in self.costs.on_pcie().slots.iter().zip(&moved).filter(|(_, bytes)| **bytes > 0.0) {
+            slots.iter().for_each(|(wire, s)| sums[*wire as usize].add(s, *bytes));
+        }
+        let pcie = sums.iter().zip(plan.directions()).zip(idle_on_pcie).map(|((s, hop), idle)| {
+            let link = plan.link(hop.link);
+            let slots = now as f64 * 1e-15 * link.speed.typical.coded().bytes();
+            let counts = SlotCounts {
+                payload: s.payload as u64,
+                framing: s.framing as u64,
+                requests: s.requests as u64,
+                acks: s.acks as u64,
+                update_fc: s.update_fc as u64,
+                ordered_sets: (slots * (1.0 - link.usable(Corner::Typical))) as u64,
+                tlps: s.tlps as u64,
+                data_tlps: s.data_tlps as u64,
+                ..SlotCounts::default()
+            };
+            with_idle(counts, slots, *idle)
+        });
+        ([infiniband.collect(), pcie.collect()], frames)
+    }
+
+    /// The window opens.
+    pub(in crate::sim) fn open_window(&mut self, plan: &Plan, now: u64) {
+        let (ledgers, _) = self.ledgers(plan, now);
+        self.idle_at_window = ledgers.map(|all| all.iter().map(|c| c.idle.iter().sum()).collect());
+    }
+}
+
+/// Adds such a part of a message to what wires have carried, and what flows of PCIe have moved.
+fn count(
+    carried: &mut [Carried],
+    moved: &mut [f64],
+    costs: &dyn MessageCosts,
+    speeds: &[f64],
+    handed: &Handed,
+    part: f64,
+) {
+    let c = &handed.carriage;
+    for (wire, [time, _]) in handed.path.iter().zip(&c.wires) {
+        let sum = &mut carried[*wire as usize];
+        sum.bytes += part * time * speeds[*wire as usize];
+        sum.payload += part * handed.bytes as f64;
+        sum.packets += part * c.packets as f64;
+    }
+    for (adapter, bytes) in handed.ends.iter().zip(&c.moved) {
+        for (flow, bytes) in costs.on_pcie().moved_by(*adapter, bytes) {
+            moved[flow as usize] += part * bytes;
+        }
+    }
+}
+
+/// A ledger with what is left of so many slots. Each part is rounded down by itself, so that none falls from one count
+/// to the next; idle slots are no fewer than at an earlier count, a float's noise or not.
+fn with_idle(mut counts: SlotCounts, slots: f64, before: u64) -> SlotCounts {
+    let idle = slots - counts.busy() as f64;
+    counts.idle[Idle::NothingToSend as usize] = (idle.max(0.0) as u64).max(before);
+    counts
+}
+
+/// Numbers for what is alike.
+fn numbered(all: impl Iterator<Item = String>) -> Vec<u32> {
+    let mut known = HashMap::new();
+    all.map(|text| {
+        let next = known.len() as u32;
+        *known.entry(text).or_insert(next)
+    })
+    .collect()
+}
+
+/// Wires that are alike: speed, delay, and the buffer or the switch that they lead to.
+fn wires_alike(plan: &Plan) -> Vec<u32> {
+    let (cluster, network) = (&plan.cluster, &plan.network);
+    let infiniband = (0..2 * cluster.links.len() as u32).map(|wire| {
+        let link = cluster.link(wire);
+        let to = match cluster.switch_of(cluster.arrives(wire)) {
+            Some(s) => format!("{:?}", cluster.switches[s].keys),
+            None => String::new(),
+        };
+        format!("{} {:?} {to}", link.rate.typical, link.delay.typical)
+    });
+    let frames = (0..2 * network.links.len() as u32).map(|wire| {
+        let to = format!("{:?}", network.node(network.arrives(wire)).keys);
+        format!("{} {:?} {to}", network.link(wire).rate.typical, network.delay(wire, Corner::Typical))
+    });
+    numbered(infiniband.chain(frames))
+}

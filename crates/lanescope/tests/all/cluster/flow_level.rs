@@ -1,0 +1,197 @@
+//! Programs at flow level: against arithmetic by hand, the estimate of one message, packets, and the laws that every run
+//! keeps.
+
+use super::agree::{alike, pattern};
+use super::{check, simulate, simulate_by, to_and_fro, with_program};
+use crate::common::choices::{Choices, none_apart, runner};
+use crate::common::grow::cluster::grow;
+use crate::common::{flow, plan, planned};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
+use lanescope::plan::Plan;
+use lanescope::result::{Idle, SimulatedLink, Simulation};
+use lanescope::sim::Run;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError};
+use std::cell::{Cell, RefCell};
+
+const FLOW: &str = "run.level=flow";
+
+/// How long a program took, s.
+fn time(s: &Simulation) -> f64 {
+    s.flows[0].program.as_ref().map_or(0.0, |p| p.time)
+}
+
+/// Nodes on one switch, with nothing that takes time but the wires: 100 Gb/s, so a byte takes 80 ps.
+fn bare(nodes: u32, program: &str) -> String {
+    format!(
+        "[parts.n]\nis = \"channel-adapter\"\ncount = {nodes}\nwork_time = \"0 ns\"\nsend_latency = \"0 ns\"\n\
+         receive_latency = \"0 ns\"\n[parts.sw]\nis = \"infiniband-switch\"\nbuffer = \"1 MiB\"\nlatency = \"0 ns\"\n\
+         [links.c]\nbetween = [\"n.*\", \"sw\"]\ninfiniband = \"edr 4x\"\nmtu = \"4096 B\"\ndelay = \"0 ns\"\n\
+         [flows.job]\ndo = \"mpi\"\ninterface = \"verbs\"\nsend_time = \"0 ns\"\nreceive_time = \"0 ns\"\n\
+         header_bytes = \"0 B\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"
+    )
+}
+
+/// Ranks 0 and 1 send to rank 2, and rank 1 sends to rank 3 as well. The link toward node 2 is shared by two messages,
+/// the one from node 1 by two, so the first three have half of a link each: 0 to 2, 1 to 2 and 1 to 3 need 256 packets
+/// at 80 ps a byte, twice as long as alone, and all end at once. Each packet is LRH 8, BTH 12, ICRC 4, VCRC 2 and two
+/// framing bytes around 4096 B of data; the first byte is behind two wires and a switch that reads 9 bytes.
+#[test]
+fn two_messages_on_a_link_have_half_of_it_each() {
+    let program = "if rank == 0 { isend 1 MiB to 2 } else { if rank == 1 { isend 1 MiB to 2; isend 1 MiB to 3 } else \
+                   { if rank == 2 { irecv from 0; irecv from 1 } else { irecv from 1 } } }; waitall";
+    let s = simulate(&bare(4, program), &[FLOW]);
+    let wire = 256.0 * 4124.0 * 80e-12;
+    let off = time(&s) / (2.0 * wire) - 1.0;
+    assert!((0.0..1e-3).contains(&off), "{off}: {} s, {wire} s alone", time(&s));
+    let alone = simulate(&bare(4, "if rank == 0 { send 1 MiB to 2 } else { if rank == 2 { recv from 0 } }"), &[FLOW]);
+    let off = time(&alone) / wire - 1.0;
+    assert!((0.0..1e-3).contains(&off), "{off}: {} s, {wire} s alone", time(&alone));
+}
+
+/// A random cluster; what would be on PCI, which is not followed at flow level, is on PCIe.
+fn grown(bytes: &[u8]) -> String {
+    let line = |line: &str| match line.split_once(" = ") {
+        Some(("pci", _)) => "pcie = \"gen2 x4\"\n".to_owned(),
+        _ => line.replace("host-bridge", "root-complex") + "\n",
+    };
+    grow(bytes).lines().map(line).collect()
+}
+
+/// One message at a time meets no other, so it takes what its closed form says, in any cluster.
+#[test]
+fn one_message_at_a_time_takes_what_its_closed_form_says() {
+    let (wrong, tried, compared) = (RefCell::new(Vec::new()), Cell::new(0), Cell::new(0));
+    let result = runner(Config::default()).run(&(0..4usize, vec(any::<u8>(), 0..400)), |(size, bytes)| {
+        let text = with_program(&grown(&bytes), &to_and_fro(["0 B", "100 B", "8 KiB", "200 KiB"][size]));
+        tried.set(tried.get() + 1);
+        let (Some(made), d) = plan(&text, &[FLOW]) else { return Ok(()) };
+        compared.set(compared.get() + 1);
+        let closed = flow(&estimate(&made, &d), "job").programs[0].time;
+        let seen = time(&simulate_by(&made, u64::MAX));
+        // Moments are whole femtoseconds.
+        if (seen - closed).abs() > 1e-9 * closed {
+            wrong.borrow_mut().push(format!("{closed} s and {seen} s\n{text}"));
+        }
+        Ok(())
+    });
+    println!("{} of {} compared", compared.get(), tried.get());
+    none_apart(result, &wrong.into_inner());
+    assert!(2 * compared.get() >= tried.get(), "{} of {} compared", compared.get(), tried.get());
+}
+
+/// Where all do alike, at flow level a program takes as long as packet by packet; but where there wires were paused, or
+/// waited for credit, for at least a quarter of the time in question.
+#[test]
+fn what_all_do_alike_takes_as_long_as_by_packets() {
+    let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
+    let (all, waited) = (Cell::new(0), Cell::new(0));
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 8..24), |bytes| {
+        let mut c = Choices(bytes.iter());
+        let levels = 1 + c.below(2);
+        let text = alike(&mut c, 4, levels) + &pattern(&mut c);
+        let [packets, flows] = [&[][..], &[FLOW]].map(|sets| simulate(&text, sets));
+        let off = time(&flows) / time(&packets) - 1.0;
+        let idle = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total() as f64;
+        let stopped = |l: &SimulatedLink| idle(l, Idle::Paused).max(idle(l, Idle::LaneCredits));
+        let stopped = packets.links.iter().map(stopped).fold(0.0, f64::max);
+        all.set(all.get() + 1);
+        if off.abs() > 0.05 && stopped >= off.abs() / 4.0 {
+            waited.set(waited.get() + 1);
+            return Ok(());
+        }
+        worst.set(worst.get().max(off.abs()));
+        if off.abs() > 0.05 {
+            let [packets, flows] = [packets, flows].map(|s| time(&s));
+            wrong.borrow_mut().push(format!("{off:+.4}: {packets} s by packets, {flows} s by flows\n{text}"));
+        }
+        Ok(())
+    });
+    println!("at most {:.4} apart; {} of {} waited by packets", worst.get(), waited.get(), all.get());
+    assert!(4 * waited.get() <= all.get(), "{} of {}", waited.get(), all.get());
+    none_apart(result, &wrong.into_inner());
+}
+
+/// Why a plan cannot be simulated.
+fn refused(plan: &Plan) -> Vec<String> {
+    let mut d = Diagnostics::default();
+    assert!(Run::new(plan, 1, &mut d).is_none());
+    d.sorted().iter().map(|d| d.message.clone()).collect()
+}
+
+#[test]
+fn the_laws_hold_on_random_clusters_at_flow_level() {
+    let (tried, simulated, far) = (Cell::new(0), Cell::new(0), Cell::new(0.0f64));
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..400), |bytes| {
+        let text = grown(&bytes);
+        tried.set(tried.get() + 1);
+        let (Some(made), d) = plan(&text, &[FLOW]) else { return Ok(()) };
+        let caught = std::panic::catch_unwind(|| {
+            let whole = simulate_by(&made, u64::MAX);
+            let pieces = simulate_by(&made, 97);
+            assert!(Simulation { events: whole.events, ..pieces } == whole, "the pieces that a run is done in change it");
+            let closed = estimate(&made, &d);
+            let (seen, most) = (whole.flows[0].rate.mean, flow(&closed, "job").bound.typical);
+            assert!(seen <= most * (1.0 + 1e-9), "{seen} over {most}");
+            let packets = simulate(&text, &[]);
+            // The same ranks have sent the same bytes.
+            let sent = |s: &Simulation| s.flows[0].program.as_ref().map_or(0, |p| p.bytes);
+            assert_eq!(sent(&whole), sent(&packets));
+            let (a, b) = (time(&whole), time(&packets));
+            if a == b { 1.0 } else { (a / b).max(b / a) }
+        });
+        let off = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        simulated.set(simulated.get() + 1);
+        far.set(far.get().max(off));
+        println!("{off:.4}");
+        Ok(())
+    });
+    println!("{} simulated; off by a factor of {:.3} at most", simulated.get(), far.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(2 * simulated.get() >= tried.get(), "{} of {}", simulated.get(), tried.get());
+}
+
+/// What links of PCIe carry is what packets put there: the same payload, and as much around it, to 2 %; DLLPs depend on
+/// what comes when.
+#[test]
+fn ledgers_are_those_of_packets() {
+    let text = "[parts.n]\nuse = \"example/hca-edr\"\ncount = 4\n[parts.h]\nuse = \"example/root-complex\"\n\
+                count = 4\n[links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"gen3 x16\"\nmps = \"256 B\"\n\
+                [parts.sw]\nis = \"infiniband-switch\"\n[links.c]\nbetween = [\"n.*\", \"sw\"]\n\
+                infiniband = \"edr 4x\"\nmtu = \"4096 B\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
+                program = \"repeat 4 { alltoall 256 KiB pairwise }\"\n";
+    let [packets, flows] = [&[][..], &[FLOW]].map(|sets| {
+        let made = planned(text, sets);
+        let s = simulate_by(&made, u64::MAX);
+        check(&made, &s);
+        s
+    });
+    for (a, b) in packets.links.iter().zip(&flows.links) {
+        let (a, b, name) = (&a.slots, &b.slots, format!("{} toward {}", a.name, a.to));
+        let near = |what: &str, a: u64, b: u64| {
+            let off = (b as f64 / a.max(1) as f64 - 1.0).abs();
+            assert!(off < 0.02 || a < 10_000, "{name}: {what} {a} by packets, {b} by flows");
+        };
+        near("payload", a.payload, b.payload);
+        near("framing", a.framing, b.framing);
+        near("requests", a.requests, b.requests);
+        near("packets", a.tlps, b.tlps);
+        near("idle", a.idle.iter().sum(), b.idle.iter().sum());
+    }
+    assert!(flows.events < packets.events / 50, "{} {}", flows.events, packets.events);
+}
+
+/// What is not followed yet is said.
+#[test]
+fn what_is_not_followed_is_refused() {
+    let both = "[parts.n]\nis = \"channel-adapter\"\ncount = 2\n[parts.st]\nis = \"station\"\ncount = 2\n[parts.sw]\n\
+                is = \"ethernet-switch\"\n[links.c]\nbetween = [\"n.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n[links.d]\n\
+                between = [\"st.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
+                program = \"barrier\"\n[flows.s]\nfrom = \"st.0\"\nto = \"st.1\"\ndo = \"send\"\nsize = \"1500 B\"\n";
+    let why = refused(&planned(both, &[FLOW]));
+    assert!(why[0].contains("flows.job") && why[0].contains("flows.s") && why[0].contains("together"), "{why:?}");
+}
