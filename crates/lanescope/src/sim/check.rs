@@ -118,7 +118,10 @@ fn at_flow_level(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         )
     } else if let (Some(name), Some(stream)) = (programs().next(), plan.network.streams.first()) {
         let stream = &stream.group;
-        format!("at flow level programs and streams of frames cannot be simulated together: flows.{name}, {stream}")
+        format!(
+            "at flow level programs and streams of frames cannot be simulated together, as flows.{name} and \
+             flows.{stream}"
+        )
     } else if let (Some(name), Some(bus)) = (programs().next(), plan.buses.buses.first()) {
         let bus = &bus.name;
         format!("at flow level adapters on a PCI bus cannot be simulated: flows.{name} may use links.{bus}")

@@ -95,6 +95,13 @@ pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
         "nothing is lost",
     ),
     Gap::always("send", &["priority"], "priorities", "all messages are alike, whatever their priority"),
+    Gap::always("infiniband", &["lanes"], "virtual-lanes", "all messages are alike, whatever their virtual lane"),
+    Gap::always("mpi", &["lane"], "virtual-lanes", "all messages are alike, whatever their virtual lane"),
+    // Hosts' PCIe is taken from the closed form.
+    Gap::always("switch", &["arbitration"], "arbitration", "what meets shares a link max-min fair")
+        .when(|_, s| s.value != "round-robin"),
+    Gap::always("switch", &["queues"], "head-of-line-blocking", "nothing waits in a queue")
+        .when(|_, s| s.value != "per-output"),
 ];
 
 fn fixed(plan: &Plan, _: &Stated) -> bool {

@@ -178,6 +178,8 @@ pub(in crate::estimate) struct Carrier {
     largest: u64,
     /// How long each has been in use, fs; of wires without acknowledgements.
     pub(in crate::estimate) used: Vec<f64>,
+    /// When its adapter took the last message up: it asks for data from then on.
+    taken_up: f64,
     /// For how long messages have had each wire and the buffer behind it, whichever takes longer: fs.
     paced: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
@@ -254,6 +256,7 @@ impl Carrier {
             buffers: (0..2 * cluster.links.len() as u32).map(|w| Buffer::of(&cluster, w, corner, largest)).collect(),
             largest,
             used: vec![0.0; names.len()],
+            taken_up: 0.0,
             paced: vec![0.0; buses],
             carried: vec![(0.0, 0.0); buses],
             names,
@@ -461,6 +464,7 @@ impl Carrier {
                 self.stage(source.read, When { first: at, full: at, last: at }, &one, leg, leg).last
             };
         }
+        self.taken_up = at;
         let operation = if post.what == What::Data { Operation::WriteImmediate } else { Operation::Send };
         let n = post.bytes.div_ceil(mtu).max(1);
         let train = Train { n: n as f64, full: post.bytes.min(mtu), last: post.bytes - (n - 1) * mtu };
@@ -677,6 +681,7 @@ impl Carrier {
         let cluster = &self.plan.cluster;
         let ends = ranks.map(|r| cluster.endpoints[job.ranks[r as usize] as usize].adapter as usize);
         Carriage {
+            taken_up: self.taken_up as u64,
             arrived,
             sent,
             wires: self.hops.iter().map(|h| [used(h.timeline), self.paced[h.timeline]]).collect(),

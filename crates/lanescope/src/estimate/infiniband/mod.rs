@@ -20,9 +20,9 @@ use crate::result::{
 };
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
-pub(crate) use costs::with_message_costs;
 pub(in crate::estimate) use beside::{Demand, beside, binding as shared, charge, demands, on_buses, words};
 use carrier::Carrier;
+pub(crate) use costs::with_message_costs;
 use pieces::Ways;
 pub(in crate::estimate) use pieces::in_pieces;
 use std::cmp::Reverse;

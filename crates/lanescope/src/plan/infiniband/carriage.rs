@@ -35,8 +35,9 @@ impl Engine {
 /// A message that is alone; times in fs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carriage {
-    /// From when it is handed over until it and its completion are in the target's memory, and until the sender's
-    /// completion is in his.
+    /// From when it is handed over until its adapter asks for its data; until it and its completion are in the target's
+    /// memory; and until the sender's completion is in his.
+    pub(crate) taken_up: u64,
     pub(crate) arrived: u64,
     pub(crate) sent: u64,
     /// For how long it has each wire of its way, in order, and the wire with the buffer behind it, whose credits may

@@ -587,6 +587,10 @@ impl Subsystem for FlowLevel {
     }
 
     fn notes(&self, _view: &Window) -> Vec<Note> {
+        // Of programs whoever follows them speaks.
+        if self.network.streams.is_empty() {
+            return Vec::new();
+        }
         let text = "messages share links max-min fair at once: no frame waits in a queue, and nothing is \
                     paused, dropped or marked; a short message behind long ones takes longer than here";
         vec![Note { element: "run.level".into(), mechanism: "flow-level".into(), text: text.into() }]

@@ -5,7 +5,8 @@
 //! engine of the two adapters, and everything on PCIe between these and their hosts' memory. All of that has one rate,
 //! which changes only when another message comes or goes (`core/max_min`). So its bytes have gone when the slowest of
 //! these has had its time at those rates, and it has arrived as much later as it would be alone. Messages of one queue
-//! pair go in order, those of others at once, as packets of several take turns.
+//! pair go in order, those of others at once, as packets of several take turns; but one that comes to a port that is
+//! sending waits for what the port has read ahead of others.
 
 use crate::mpi::{Post, What};
 use crate::plan::Plan;
@@ -22,10 +23,32 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
+/// What messages take that are alike; times in fs.
+#[derive(Debug)]
+struct Alone {
+    carriage: Carriage,
+    /// For how long it has what it has longest, and when it begins to have that, from when it is handed over: where it
+    /// may, not so late that it would arrive before it has had its time.
+    longest: f64,
+    begins: u64,
+}
+
+impl Alone {
+    /// When all its bytes have gone, from when it is handed over.
+    fn ends(&self) -> u64 {
+        self.begins + self.longest as u64
+    }
+
+    /// When it arrives, and when its sender knows that it has left.
+    fn told(&self) -> [u64; 2] {
+        [self.carriage.arrived, self.carriage.sent]
+    }
+}
+
 /// A message on its way through its lane.
 #[derive(Clone, Debug)]
 struct Handed {
-    carriage: Arc<Carriage>,
+    alone: Arc<Alone>,
     lane: LaneKey,
     /// The adapters at its ends, and its wires.
     ends: [u32; 2],
@@ -44,9 +67,12 @@ struct Going {
     gone: f64,
     since: u64,
     rate: f64,
-    /// From then on, when all is gone, until it has arrived, and until its sender knows that it has left, fs.
-    behind: [u64; 2],
+    /// Whether it has been planned when it arrives, and when its sender knows that it has left.
+    planned: [bool; 2],
 }
+
+/// What is planned of each message.
+const PLANNED: [Event; 2] = [Event::Arrived, Event::Left];
 
 impl Going {
     /// The part of it that has gone.
@@ -54,14 +80,28 @@ impl Going {
         (self.gone + self.rate * (now - self.since) as f64).min(1.0)
     }
 
-    /// When all of it will have gone.
-    fn end(&self) -> u64 {
+    /// The part of it that has gone when it arrives, or its sender knows that it has left, if that is before its end: a
+    /// message may be in the receiver's adapter long before it is in his host's memory.
+    fn early(&self, what: usize) -> Option<f64> {
+        let alone = &self.handed.alone;
+        let told = alone.told()[what];
+        (told < alone.ends()).then(|| told.saturating_sub(alone.begins) as f64 / alone.longest)
+    }
+
+    /// When such a part of it will have gone.
+    fn reaches(&self, part: f64) -> u64 {
         if self.rate <= 0.0 {
             return NEVER;
         }
-        let left = ((1.0 - self.gone).max(0.0) / self.rate).round();
+        let left = ((part - self.gone).max(0.0) / self.rate).round();
         // A message takes some time, and none takes longer than a clock counts.
         self.since.saturating_add((left as u64).max(1)).min(NEVER - 1)
+    }
+
+    /// When there is something to plan of it, or its end.
+    fn next(&self) -> u64 {
+        let early = (0..PLANNED.len()).filter(|w| !self.planned[*w]).filter_map(|w| self.early(w));
+        self.reaches(early.fold(1.0, f64::min))
     }
 }
 
@@ -81,8 +121,20 @@ struct Lane {
 /// bytes, and whether it is written where it belongs.
 type Alike = (usize, [u32; 2], Vec<u32>, u64, bool);
 
-/// What happens to a message: when, a number for the order of equal moments, which, and whether it has arrived.
-type Told = Reverse<(u64, u64, u32, bool)>;
+/// What happens to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// Its adapter asks for its data.
+    TakenUp,
+    /// Its first packet is behind what its port had read ahead of others.
+    Begins,
+    /// It has arrived, and the sender knows that it has left.
+    Arrived,
+    Left,
+}
+
+/// An event: when, a number for the order of equal moments, of which message, and what.
+type Planned = Reverse<(u64, u64, u32, Event)>;
 
 /// All messages of a plan's programs.
 #[derive(Clone, Debug)]
@@ -96,21 +148,27 @@ pub(in crate::sim) struct FlowLevel {
     speeds: Vec<f64>,
     /// Wires with the same number are alike.
     alike: Vec<u32>,
-    known: HashMap<Alike, Arc<Carriage>>,
+    known: HashMap<Alike, Arc<Alone>>,
     handed: Vec<Option<Handed>>,
     lanes: HashMap<LaneKey, Lane>,
     /// By number of their flows.
     going: Vec<Option<Going>>,
     /// When flows end.
     moments: Moments,
-    told: BinaryHeap<Told>,
+    events: BinaryHeap<Planned>,
     order: u64,
+    /// Lanes that nothing goes by, and when the last message has arrived: then each may be forgotten.
+    idle: BinaryHeap<Reverse<(u64, LaneKey)>>,
+    /// By endpoint: flows of what it is sending, and bytes that it reads ahead.
+    ports: Vec<Vec<u32>>,
+    ahead: Vec<u64>,
     pub(in crate::sim) begun: u64,
     carried: Vec<Carried>,
     /// Bytes that each flow of PCIe has moved.
     moved: Vec<f64>,
     /// Idle slots of each wire of InfiniBand, and of PCIe, when the window opened.
     idle_at_window: [Vec<u64>; 2],
+    /// Kept between calls for its room alone.
     uses: Vec<(u32, f64)>,
 }
 
@@ -136,8 +194,13 @@ impl FlowLevel {
             lanes: HashMap::new(),
             going: Vec::new(),
             moments: Moments::default(),
-            told: BinaryHeap::new(),
+            events: BinaryHeap::new(),
             order: 0,
+            idle: BinaryHeap::new(),
+            ports: vec![Vec::new(); cluster.endpoints.len()],
+            ahead: (0..cluster.endpoints.len() as u32)
+                .map(|e| cluster.adapter_of(e).keys.read_ahead.typical.0)
+                .collect(),
             begun: 0,
             carried: vec![Carried::default(); speeds.len()],
             moved: vec![0.0; costs.on_pcie().takes.len()],
@@ -150,7 +213,7 @@ impl FlowLevel {
 
     /// What happens next.
     pub(super) fn next(&self) -> u64 {
-        self.moments.first().0.min(self.told.peek().map_or(NEVER, |t| t.0.0))
+        self.moments.first().0.min(self.events.peek().map_or(NEVER, |e| e.0.0))
     }
 
     /// A rank has handed a message over, or will: it is known what it takes.
@@ -169,14 +232,25 @@ impl FlowLevel {
         let (path, back) = (wires([post.from, post.to]), wires([post.to, post.from]));
         let wires = path.iter().chain(&back).map(|w| self.alike[*w as usize]).collect();
         let alike = (job, ends.map(|a| self.costs.on_pcie().alike[a as usize]), wires, post.bytes, in_order);
-        let new = || Arc::new(self.costs.alone(job, post, connection));
-        let carriage = Arc::clone(self.known.entry(alike).or_insert_with(new));
+        let alone = match self.known.get(&alike) {
+            Some(alone) => Arc::clone(alone),
+            None => {
+                let carriage = self.costs.alone(job, post, connection);
+                let mut uses = Vec::new();
+                self.uses(&carriage, &path, ends, &mut uses);
+                let longest = uses.iter().map(|u| u.1).fold(0.0, f64::max);
+                let begins = carriage.taken_up.min(carriage.arrived.saturating_sub(longest as u64));
+                let alone = Arc::new(Alone { carriage, longest, begins });
+                self.known.insert(alike, Arc::clone(&alone));
+                alone
+            }
+        };
         let lane = (endpoints[0], endpoints[1], connection);
         let i = message as usize;
         if i >= self.handed.len() {
             self.handed.resize(i + 1, None);
         }
-        self.handed[i] = Some(Handed { carriage, lane, ends, path, bytes: post.bytes, in_order });
+        self.handed[i] = Some(Handed { alone, lane, ends, path, bytes: post.bytes, in_order });
     }
 
     /// It is time for a message that was handed over.
@@ -185,21 +259,39 @@ impl FlowLevel {
         let lane = self.lanes.entry(handed.lane).or_default();
         if std::mem::replace(&mut lane.going, true) {
             lane.waiting.push_back((message, handed));
-        } else {
-            self.begin(message, handed, now);
+            return;
         }
+        let at = now.saturating_add(handed.alone.begins);
+        self.handed[message as usize] = Some(handed);
+        self.plan_at(at, message, Event::TakenUp);
     }
 
-    fn begin(&mut self, message: u32, handed: Handed, now: u64) {
-        let mut uses = std::mem::take(&mut self.uses);
+    fn plan_at(&mut self, at: u64, message: u32, event: Event) {
+        self.events.push(Reverse((at, self.order, message, event)));
+        self.order += 1;
+    }
+
+    /// How long what a port has read ahead of others still takes at their rates, fs.
+    fn read_ahead(&self, port: u32, now: u64) -> u64 {
+        let going = self.ports[port as usize].iter().filter_map(|flow| self.going[*flow as usize].as_ref());
+        let (mut left, mut rate) = (0.0, 0.0);
+        for g in going {
+            let bytes = g.handed.bytes as f64;
+            left += bytes * (1.0 - g.part(now));
+            rate += bytes * g.rate;
+        }
+        if rate > 0.0 { (left.min(self.ahead[port as usize] as f64) / rate) as u64 } else { 0 }
+    }
+
+    /// What a message has for how long, each once.
+    fn uses(&self, carriage: &Carriage, path: &[u32], ends: [u32; 2], uses: &mut Vec<(u32, f64)>) {
         uses.clear();
-        let c = &handed.carriage;
-        uses.extend(handed.path.iter().zip(&c.wires).map(|(wire, [_, paced])| (*wire, *paced)));
+        uses.extend(path.iter().zip(&carriage.wires).map(|(wire, [_, paced])| (*wire, *paced)));
         let on_pcie = self.costs.on_pcie();
-        for ((adapter, engines), moved) in handed.ends.iter().zip(&c.engines).zip(&c.moved) {
+        for ((adapter, engines), moved) in ends.into_iter().zip(&carriage.engines).zip(&carriage.moved) {
             let first = self.engines + adapter * Engine::ALL.len() as u32;
             uses.extend((first..).zip(engines).filter(|(_, time)| **time > 0.0).map(|(engine, time)| (engine, *time)));
-            for (flow, bytes) in on_pcie.moved_by(*adapter, moved) {
+            for (flow, bytes) in on_pcie.moved_by(adapter, moved) {
                 uses.extend(on_pcie.takes[flow as usize].iter().map(|(r, takes)| (self.pcie + r, takes * bytes)));
             }
         }
@@ -209,55 +301,96 @@ impl FlowLevel {
             first.1 += if same { later.1 } else { 0.0 };
             same
         });
-        // What has it longest decides how fast it goes alone; shares are by the byte.
-        let longest = uses.iter().map(|u| u.1).fold(0.0, f64::max);
+    }
+
+    fn begin(&mut self, message: u32, handed: Handed, now: u64) {
+        let mut uses = std::mem::take(&mut self.uses);
+        self.uses(&handed.alone.carriage, &handed.path, handed.ends, &mut uses);
+        // What it has longest decides how fast it goes alone; shares are by the byte.
         let size = handed.bytes.max(1) as f64;
         let flow = self.rates.add(uses.iter().map(|(resource, time)| (*resource, time / size)));
         self.uses = uses;
         self.begun += 1;
-        let behind = [c.arrived, c.sent].map(|at| at.saturating_sub(longest as u64));
         if flow as usize >= self.going.len() {
             self.going.resize(flow as usize + 1, None);
         }
-        self.going[flow as usize] = Some(Going { message, handed, gone: 0.0, since: now, rate: 0.0, behind });
+        self.ports[handed.lane.0 as usize].push(flow);
+        self.going[flow as usize] =
+            Some(Going { message, handed, gone: 0.0, since: now, rate: 0.0, planned: [false; 2] });
     }
 
     /// The next message of which its rank is to be told by now, and whether it has arrived or only left.
     pub(super) fn pop(&mut self, now: u64) -> Option<(u32, bool)> {
         while self.moments.first().0 <= now {
-            self.finish(self.moments.first().1, now);
+            self.goes_on(self.moments.first().1, now);
         }
-        let Reverse((_, _, message, arrived)) = self.told.peek().copied().filter(|t| t.0.0 <= now)?;
-        self.told.pop();
-        if arrived
-            && let Some(handed) = self.handed[message as usize].take()
-            && self.lanes.get(&handed.lane).is_some_and(|lane| !lane.going && lane.last <= now)
-        {
-            self.lanes.remove(&handed.lane);
+        while let Some(Reverse((_, lane))) = self.idle.peek().copied().filter(|i| i.0.0 < now) {
+            self.idle.pop();
+            if self.lanes.get(&lane).is_some_and(|lane| !lane.going && lane.last < now) {
+                self.lanes.remove(&lane);
+            }
         }
-        Some((message, arrived))
+        while let Some(Reverse((_, _, message, event))) = self.events.peek().copied().filter(|e| e.0.0 <= now) {
+            self.events.pop();
+            match event {
+                Event::Left => return Some((message, false)),
+                Event::Arrived => return Some((message, true)),
+                Event::TakenUp | Event::Begins => {
+                    let Some(handed) = self.handed[message as usize].take() else { continue };
+                    let wait = if event == Event::Begins { 0 } else { self.read_ahead(handed.lane.0, now) };
+                    if wait == 0 {
+                        self.begin(message, handed, now);
+                    } else {
+                        self.handed[message as usize] = Some(handed);
+                        self.plan_at(now.saturating_add(wait), message, Event::Begins);
+                    }
+                }
+            }
+        }
+        None
     }
 
-    /// All bytes of a message have gone; whoever waits behind it is next.
+    /// A message is so far that it may be said when it arrives or has left; or all its bytes have gone, and whoever
+    /// waits behind it is next.
+    fn goes_on(&mut self, flow: u32, now: u64) {
+        let Some(g) = &mut self.going[flow as usize] else { return self.moments.set(flow, NEVER) };
+        let gone = g.reaches(1.0) <= now;
+        let (message, planned) = (g.message, g.planned);
+        let due = [0, 1].map(|w| !planned[w] && (gone || g.early(w).is_some_and(|part| g.reaches(part) <= now)));
+        let [arrived, left] =
+            g.handed.alone.told().map(|at| now.saturating_add(at.saturating_sub(g.handed.alone.ends())));
+        g.planned = [planned[0] || due[0], planned[1] || due[1]];
+        if due[0] {
+            let lane = self.lanes.entry(g.handed.lane).or_default();
+            // Those of one queue pair arrive in order, but for data that were arranged.
+            let at = if g.handed.in_order { arrived.max(lane.last) } else { arrived };
+            lane.last = if g.handed.in_order { at } else { lane.last };
+            self.plan_at(at, message, Event::Arrived);
+        }
+        if due[1] {
+            self.plan_at(left, message, Event::Left);
+        }
+        match &self.going[flow as usize] {
+            Some(g) if !gone => self.moments.set(flow, g.next()),
+            _ => self.finish(flow, now),
+        }
+    }
+
+    /// All bytes of a message have gone.
     fn finish(&mut self, flow: u32, now: u64) {
         self.moments.set(flow, NEVER);
         let Some(g) = self.going[flow as usize].take() else { return };
         self.rates.remove(flow);
+        let port = &mut self.ports[g.handed.lane.0 as usize];
+        port.swap_remove(port.iter().position(|f| *f == flow).unwrap_or(0));
         count(&mut self.carried, &mut self.moved, &*self.costs, &self.speeds, &g.handed, 1.0);
-        let mut arrived = now.saturating_add(g.behind[0]);
         let lane = self.lanes.entry(g.handed.lane).or_default();
-        if g.handed.in_order {
-            arrived = arrived.max(lane.last);
-            lane.last = arrived;
-        }
-        let next = lane.waiting.pop_front();
-        lane.going = next.is_some();
-        self.told.push(Reverse((arrived, self.order, g.message, true)));
-        self.told.push(Reverse((now.saturating_add(g.behind[1]), self.order + 1, g.message, false)));
-        self.order += 2;
-        self.handed[g.message as usize] = Some(g.handed);
-        if let Some((message, handed)) = next {
-            self.begin(message, handed, now);
+        match lane.waiting.pop_front() {
+            Some((message, handed)) => self.begin(message, handed, now),
+            None => {
+                lane.going = false;
+                self.idle.push(Reverse((lane.last.max(now), g.handed.lane)));
+            }
         }
     }
 
@@ -268,7 +401,7 @@ impl FlowLevel {
             let Some(g) = going[flow as usize].as_mut() else { return };
             g.gone = g.part(now);
             (g.since, g.rate) = (now, rate / g.handed.bytes.max(1) as f64);
-            moments.set(flow, g.end());
+            moments.set(flow, g.next());
         });
     }
 
@@ -335,7 +468,7 @@ fn count(
     handed: &Handed,
     part: f64,
 ) {
-    let c = &handed.carriage;
+    let c = &handed.alone.carriage;
     for (wire, [time, _]) in handed.path.iter().zip(&c.wires) {
         let sum = &mut carried[*wire as usize];
         sum.bytes += part * time * speeds[*wire as usize];

@@ -9,7 +9,7 @@ use crate::common::{flow, plan, planned};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
-use lanescope::result::{Idle, SimulatedLink, Simulation};
+use lanescope::result::Simulation;
 use lanescope::sim::Run;
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -60,10 +60,12 @@ fn grown(bytes: &[u8]) -> String {
     grow(bytes).lines().map(line).collect()
 }
 
-/// One message at a time meets no other, so it takes what its closed form says, in any cluster.
+/// One message at a time meets no other, so it takes what its closed form says, in any cluster, to 2 % as by packets:
+/// the credit that the message before has left is not there, nor its acknowledgement, a frame of 84 B with preamble and
+/// gap, behind which an answer may have to stand on Ethernet.
 #[test]
 fn one_message_at_a_time_takes_what_its_closed_form_says() {
-    let (wrong, tried, compared) = (RefCell::new(Vec::new()), Cell::new(0), Cell::new(0));
+    let (wrong, tried, compared, exact) = (RefCell::new(Vec::new()), Cell::new(0), Cell::new(0), Cell::new(0));
     let result = runner(Config::default()).run(&(0..4usize, vec(any::<u8>(), 0..400)), |(size, bytes)| {
         let text = with_program(&grown(&bytes), &to_and_fro(["0 B", "100 B", "8 KiB", "200 KiB"][size]));
         tried.set(tried.get() + 1);
@@ -71,46 +73,61 @@ fn one_message_at_a_time_takes_what_its_closed_form_says() {
         compared.set(compared.get() + 1);
         let closed = flow(&estimate(&made, &d), "job").programs[0].time;
         let seen = time(&simulate_by(&made, u64::MAX));
-        // Moments are whole femtoseconds.
-        if (seen - closed).abs() > 1e-9 * closed {
+        exact.set(exact.get() + u32::from((seen - closed).abs() <= 1e-6 * closed));
+        let rate = |line: &str| line.strip_prefix("ethernet = \"")?.split_once(" Gb/s")?.0.parse::<f64>().ok();
+        let slowest = text.lines().filter_map(rate).fold(f64::INFINITY, f64::min);
+        // Three messages each way, of which the larger are a request, its answer, and data.
+        let acknowledgements = [6.0, 18.0][size / 2] * 84.0 * 8.0 / (slowest * 1e9);
+        if (seen - closed).abs() > 0.02 * closed + acknowledgements {
             wrong.borrow_mut().push(format!("{closed} s and {seen} s\n{text}"));
         }
         Ok(())
     });
-    println!("{} of {} compared", compared.get(), tried.get());
+    println!("{} of {} compared, {} the same to 1e-6", compared.get(), tried.get(), exact.get());
+    assert!(10 * exact.get() >= 8 * compared.get(), "{} of {} are the same", exact.get(), compared.get());
     none_apart(result, &wrong.into_inner());
     assert!(2 * compared.get() >= tried.get(), "{} of {} compared", compared.get(), tried.get());
 }
 
-/// Where all do alike, at flow level a program takes as long as packet by packet; but where there wires were paused, or
-/// waited for credit, for at least a quarter of the time in question.
+/// How long the two messages of a handshake wait, s, where each comes to a port just behind others that it has read
+/// ahead: so much data, and a packet.
+fn behind_others(text: &str) -> f64 {
+    let ahead = if text.contains("example/hca-edr") { 65_536.0 } else { 16_384.0 };
+    let of = |medium: &str| text.split_once(&format!("\n{medium} = \"")).map(|(_, rest)| rest);
+    let gigabits = match (of("ethernet"), of("infiniband")) {
+        (Some(rate), _) => rate.split_once(" Gb/s").and_then(|(rate, _)| rate.parse().ok()).expect("a rate"),
+        (_, Some(rate)) if rate.starts_with("sdr") => 8.0,
+        (_, Some(rate)) if rate.starts_with("fdr") => 54.5,
+        _ => 100.0,
+    };
+    2.0 * (ahead + 4200.0) * 8.0 / (gigabits * 1e9)
+}
+
+/// Where all do alike, at flow level a program takes as long as packet by packet, to 5 %; but that moments decide
+/// whether the request of a rendezvous and its answer come to a port before the data of another, or behind what it has
+/// read ahead of these.
 #[test]
 fn what_all_do_alike_takes_as_long_as_by_packets() {
-    let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
-    let (all, waited) = (Cell::new(0), Cell::new(0));
+    let (worst, beyond, wrong) = (Cell::new(0.0_f64), Cell::new((0, 0)), RefCell::new(Vec::new()));
     let result = runner(Config::default()).run(&vec(any::<u8>(), 8..24), |bytes| {
         let mut c = Choices(bytes.iter());
         let levels = 1 + c.below(2);
         let text = alike(&mut c, 4, levels) + &pattern(&mut c);
-        let [packets, flows] = [&[][..], &[FLOW]].map(|sets| simulate(&text, sets));
-        let off = time(&flows) / time(&packets) - 1.0;
-        let idle = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total() as f64;
-        let stopped = |l: &SimulatedLink| idle(l, Idle::Paused).max(idle(l, Idle::LaneCredits));
-        let stopped = packets.links.iter().map(stopped).fold(0.0, f64::max);
-        all.set(all.get() + 1);
-        if off.abs() > 0.05 && stopped >= off.abs() / 4.0 {
-            waited.set(waited.get() + 1);
-            return Ok(());
-        }
+        let [packets, flows] = [&[][..], &[FLOW]].map(|sets| time(&simulate(&text, sets)));
+        let off = flows / packets - 1.0;
         worst.set(worst.get().max(off.abs()));
-        if off.abs() > 0.05 {
-            let [packets, flows] = [packets, flows].map(|s| time(&s));
+        let (all, some) = beyond.get();
+        beyond.set((all + 1, some + u32::from(off.abs() > 0.05)));
+        // Messages above 8 KiB are arranged. Each step of an all-to-all is one.
+        let arranged = if text.contains(" 8 KiB") { 0.0 } else { [8.0, 12.0][usize::from(text.contains("alltoall"))] };
+        if off.abs() > 0.05 + arranged * behind_others(&text) / packets {
             wrong.borrow_mut().push(format!("{off:+.4}: {packets} s by packets, {flows} s by flows\n{text}"));
         }
         Ok(())
     });
-    println!("at most {:.4} apart; {} of {} waited by packets", worst.get(), waited.get(), all.get());
-    assert!(4 * waited.get() <= all.get(), "{} of {}", waited.get(), all.get());
+    let (all, some) = beyond.get();
+    println!("at most {:.4} apart, {some} of {all} by more than 5 %", worst.get());
+    assert!(some <= 1 + all / 10, "{some} of {all} are apart");
     none_apart(result, &wrong.into_inner());
 }
 
@@ -131,7 +148,10 @@ fn the_laws_hold_on_random_clusters_at_flow_level() {
         let caught = std::panic::catch_unwind(|| {
             let whole = simulate_by(&made, u64::MAX);
             let pieces = simulate_by(&made, 97);
-            assert!(Simulation { events: whole.events, ..pieces } == whole, "the pieces that a run is done in change it");
+            assert!(
+                Simulation { events: whole.events, ..pieces } == whole,
+                "the pieces that a run is done in change it"
+            );
             let closed = estimate(&made, &d);
             let (seen, most) = (whole.flows[0].rate.mean, flow(&closed, "job").bound.typical);
             assert!(seen <= most * (1.0 + 1e-9), "{seen} over {most}");

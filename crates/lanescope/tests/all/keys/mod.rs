@@ -199,10 +199,17 @@ fn wrong(row: &Row, method: &str, before: Option<&mut Simulated>) -> Option<Stri
 
 /// Holds all lines of some scenarios, both methods.
 fn hold(scenarios: &[&str]) {
+    hold_by(&METHODS, &[], scenarios);
+}
+
+/// The same by some methods, with something set beside.
+fn hold_by(methods: &[&str], beside: &[&str], scenarios: &[&str]) {
     let (mut faults, mut before) = (Vec::new(), Simulated::new());
-    for row in rows().iter().filter(|r| scenarios.contains(&r.scenario.as_str())) {
+    for mut row in rows().into_iter().filter(|r| scenarios.contains(&r.scenario.as_str())) {
+        row.beside.extend(beside.iter().map(|s| (*s).to_owned()));
+        let row = &row;
         let only = TABLES.iter().find(|t| t.name == row.table).and_then(|t| t.only);
-        for method in METHODS.into_iter().filter(|m| only.is_none_or(|o| o == *m)) {
+        for method in methods.iter().copied().filter(|m| only.is_none_or(|o| o == *m)) {
             if let Some(what) = wrong(row, method, Some(&mut before)) {
                 faults.push(format!("[{}] {} in {}, {method}: {what}", row.table, row.key, row.scenario));
             }
@@ -242,6 +249,12 @@ fn every_key_of_storage_and_buses_counts() {
 #[test]
 fn every_key_of_clusters_counts() {
     hold(&CLUSTER);
+}
+
+/// At flow level, too.
+#[test]
+fn every_key_of_clusters_counts_at_flow_level() {
+    hold_by(&["simulate"], &["run.level=flow"], &CLUSTER);
 }
 
 /// The keys of the tables that a value may be.
