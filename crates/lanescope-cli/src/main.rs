@@ -162,7 +162,7 @@ struct Simulate {
     #[arg(long, conflicts_with_all = ["length", "until", "vary"])]
     full: bool,
     /// What to follow: every "packet", or messages as a "flow" each, which share links max-min fair (streams of frames
-    /// on Ethernet; the same as --set run.level=…)
+    /// on Ethernet, or programs of ranks; the same as --set run.level=…)
     #[arg(long, value_name = "LEVEL", value_parser = ["packet", "flow"])]
     level: Option<String>,
     /// Threads for one run, of Ethernet packet by packet where there is enough to do at once: what comes out is the

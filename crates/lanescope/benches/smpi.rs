@@ -106,10 +106,16 @@ fn rows() -> Vec<Row> {
         Row { name, text, sets, peer, rounds, goals }
     };
     let dell = |benchmark: &'static str| ["flows.mpi.ranks=[\"hca.*\"]", "flows.mpi.speed=0.15 Gflop/s", benchmark];
+    let flows = |benchmark| {
+        let [ranks, speed, benchmark] = dell(benchmark);
+        [ranks, speed, benchmark, "run.level=flow"]
+    };
     let few = ["parts.node.count=16", "flows.load.program=repeat 2000 { alltoall 1 KiB pairwise }"];
     let few_hosts = [few[0], few[1], "parts.host.count=16"];
     let large = ["parts.node.count=64", "flows.load.program=alltoall 1 MiB pairwise"];
     let large_hosts = [large[0], large[1], "parts.host.count=64"];
+    let [large_count, large_load, large_hosts_count] = large_hosts;
+    let large_flows = [large_count, large_load, large_hosts_count, "run.level=flow"];
     let larger = ["parts.node.count=16", "flows.load.program=alltoall 16 MiB pairwise"];
     let reduce = ["flows.load.program=allreduce 1 MB scatter_allgather"];
     use Goal::*;
@@ -132,8 +138,18 @@ fn rows() -> Vec<Row> {
         ),
         row("all-to-all of 1 MiB, 64", FLAT, &large, Some((64, mib)), 3, vec![]),
         row("all-to-all of 1 MiB, 64, with PCIe", PCIE, &large_hosts, Some((64, mib)), 3, vec![]),
+        row(
+            "all-to-all of 1 MiB, 64, with PCIe, flow level",
+            PCIE,
+            &large_flows,
+            Some((64, mib)),
+            3,
+            vec![Share(1.0), Seconds(0.4)],
+        ),
         row("all-to-all of 16 MiB, 16", FLAT, &larger, Some((16, "alltoall 1 16777216 shared")), 3, vec![]),
         row("NPB is.C, 16", DELL, &dell("flows.mpi.benchmark=npb is.C"), None, 1, vec![Seconds(60.0)]),
+        row("NPB is.C, 16, flow level", DELL, &flows("flows.mpi.benchmark=npb is.C"), None, 3, vec![Seconds(1.0)]),
+        row("NPB cg.C, 16, flow level", DELL, &flows("flows.mpi.benchmark=npb cg.C"), None, 3, vec![Seconds(1.0)]),
         row("NPB cg.C, 16", DELL, &dell("flows.mpi.benchmark=npb cg.C"), None, 1, vec![Seconds(60.0)]),
     ]
 }

@@ -434,7 +434,7 @@ words! {
     SimulationLevel {
         /// Every packet.
         Packet = "packet",
-        /// Messages as flows, which share links max-min fair; for streams of frames.
+        /// Messages as flows, which share links max-min fair; for streams of frames, or programs of ranks.
         Flow = "flow",
     }
 }

@@ -31,7 +31,7 @@ const EVENTS: u64 = 6_000_000;
 const CAPS: [&str; 2] = ["run.max_packets=20000", "run.max_time=\"2 ms\""];
 
 /// Bases: the scenarios that `lanescope new` prints, and what they leave out.
-const BASES: [(&str, &str); 17] = [
+const BASES: [(&str, &str); 19] = [
     ("pcie", include_str!("../../../lanescope-cli/src/starter.toml")),
     ("pcie-loads", PCIE),
     ("backbone", BACKBONE),
@@ -48,6 +48,9 @@ const BASES: [(&str, &str); 17] = [
     ("array", ARRAY),
     ("cluster", include_str!("../../../lanescope-cli/src/starter-cluster.toml")),
     ("roce", include_str!("../../../lanescope-cli/src/starter-roce.toml")),
+    // At flow level: `[run]` is their last table.
+    ("cluster-flows", concat!(include_str!("../../../lanescope-cli/src/starter-cluster.toml"), "\nlevel = \"flow\"\n")),
+    ("roce-flows", concat!(include_str!("../../../lanescope-cli/src/starter-roce.toml"), "\nlevel = \"flow\"\n")),
     ("overload", include_str!("../cases/overload-not-reported.toml")),
 ];
 

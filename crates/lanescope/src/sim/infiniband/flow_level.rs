@@ -36,7 +36,7 @@ struct Alone {
 impl Alone {
     /// When all its bytes have gone, from when it is handed over.
     fn ends(&self) -> u64 {
-        self.begins + self.longest as u64
+        self.begins.saturating_add(self.longest as u64)
     }
 
     /// When it arrives, and when its sender knows that it has left.
