@@ -10,7 +10,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Report, Simulation};
 use lanescope::scenario::keys::SimulationLevel;
-use lanescope::sim::{Run, Step, over_seeds};
+use lanescope::sim::{Run, Step, has_only_messages, over_seeds};
 use lanescope::units::{Time, digits};
 use rayon::prelude::*;
 use std::io::IsTerminal;
@@ -130,7 +130,18 @@ fn announce(plan: &Plan, estimate: &Report) {
         return;
     }
     let rate: f64 = estimate.links.iter().map(|l| l.tlps).sum();
-    let Some(length) = plan.limits.length else { return };
+    let Some(length) = plan.limits.length else {
+        let time = estimate.flows.iter().filter_map(|f| f.programs.first()).map(|p| p.time).fold(0.0, f64::max);
+        let packets = rate * time;
+        if packets / SPEED > LONG && has_only_messages(plan) {
+            crate::output::say!(
+                "about {} s: {} million packets on links; with --level flow whole messages are followed, much sooner",
+                digits(packets / SPEED),
+                digits(packets / 1e6)
+            );
+        }
+        return;
+    };
     let packets = rate * length.seconds();
     let most = plan.limits.max_packets as f64;
     if packets > most * 1.05 {

@@ -588,6 +588,37 @@ fn a_fabric_is_simulated_at_flow_level() {
     assert!(said.contains("at flow level"), "{said}");
 }
 
+/// Ranks that exchange long messages: what it costs by packets is said, and what costs less.
+const EXCHANGE: &str = "[parts.n]\nis = \"channel-adapter\"\ncount = 4\n[parts.h]\nis = \"root-complex\"\ncount = 4\n\
+    [parts.sw]\nis = \"infiniband-switch\"\n[links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"gen3 x16\"\n[links.c]\n\
+    between = [\"n.*\", \"sw\"]\ninfiniband = \"edr 4x\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
+    program = \"repeat 100 { alltoall 16 MiB pairwise }\"\n";
+
+#[test]
+fn a_program_is_simulated_at_flow_level() {
+    let (dir, file) = folder(EXCHANGE);
+    let (_, said) = out(&["simulate", &file, "--set", "run.max_packets=1000"], 0);
+    assert!(said.contains("--level flow"), "{said}");
+    let (text, said) = out(&["simulate", &file, "--level", "flow"], 0);
+    assert!(text.contains("messages at flow level; all ranks have ended") && !said.contains("--level flow"), "{text}");
+    let (json, _) = out(&["simulate", &file, "--level", "flow", "--json"], 0);
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    // Each of 1,200 messages of 16 MiB has a request and a clear-to-send before it.
+    assert_eq!(report["simulation"]["packets"], 3600);
+    let none = dir.path().join("none.csv");
+    let name = none.to_string_lossy();
+    for option in [&["--trace"][..], &["--step", "1 ms", "--series"]] {
+        let args = [&["simulate", &file, "--level", "flow"], option, &[&name]].concat();
+        let (_, said) = out(&args, 2);
+        assert!(said.contains("at flow level") && !none.exists(), "{said}");
+    }
+    let bus =
+        EXCHANGE.replace("root-complex", "host-bridge").replace("pcie = \"gen3 x16\"", "pci = \"pci-x 133 64-bit\"");
+    let (_dir, bus) = folder(&bus);
+    let (_, said) = out(&["simulate", &bus, "--level", "flow"], 2);
+    assert!(said.contains("flows.job may use links.s"), "{said}");
+}
+
 #[test]
 fn a_series_of_ethernet_has_its_own_columns() {
     let (dir, file) = folder(INCAST);

@@ -101,35 +101,42 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     fine
 }
 
-/// Whether all that a plan at flow level has is what that level follows: streams of frames on Ethernet, or programs of
+/// Why a plan cannot be followed at flow level, if it cannot: there are streams of frames on Ethernet, or programs of
 /// ranks, whose adapters have their hosts' memory at hand or reach it over PCIe.
-fn at_flow_level(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
-    if plan.limits.level == SimulationLevel::Packet {
-        return true;
-    }
+fn not_at_flow_level(plan: &Plan) -> Option<String> {
     let mut names = (plan.flows.iter().filter(|f| !f.is_externally_driven()).map(|f| &f.name))
         .chain(plan.buses.flows.iter().filter(|f| !f.is_externally_driven()).map(|f| &f.name))
         .chain(plan.storage.flows.iter().map(|f| &f.name));
-    let programs = || plan.cluster.jobs.iter().map(|j| &j.name);
-    let what = if let Some(name) = names.next() {
-        format!(
+    let program = plan.cluster.jobs.first().map(|j| &j.name);
+    if let Some(name) = names.next() {
+        return Some(format!(
             "at flow level streams of frames on Ethernet and programs of ranks can be simulated, and flows.{name} is \
              neither"
-        )
-    } else if let (Some(name), Some(stream)) = (programs().next(), plan.network.streams.first()) {
+        ));
+    }
+    if let (Some(name), Some(stream)) = (program, plan.network.streams.first()) {
         let stream = &stream.group;
-        format!(
+        return Some(format!(
             "at flow level programs and streams of frames cannot be simulated together, as flows.{name} and \
              flows.{stream}"
-        )
-    } else if let (Some(name), Some(bus)) = (programs().next(), plan.buses.buses.first()) {
-        let bus = &bus.name;
-        format!("at flow level adapters on a PCI bus cannot be simulated: flows.{name} may use links.{bus}")
-    } else {
-        return true;
-    };
-    diagnostics
-        .push(Diagnostic::error(None, what).hint("leave run.level (or --level) out: packet by packet it can be"));
+        ));
+    }
+    let (name, bus) = program.zip(plan.buses.buses.first())?;
+    let bus = &bus.name;
+    Some(format!("at flow level adapters on a PCI bus cannot be simulated: flows.{name} may use links.{bus}"))
+}
+
+/// Whether a plan has programs, and all that it has can be followed at flow level.
+pub fn has_only_messages(plan: &Plan) -> bool {
+    !plan.cluster.jobs.is_empty() && not_at_flow_level(plan).is_none()
+}
+
+/// Whether all that a plan at flow level has is what that level follows.
+fn at_flow_level(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
+    let why = not_at_flow_level(plan).filter(|_| plan.limits.level == SimulationLevel::Flow);
+    let Some(why) = why else { return true };
+    let hint = "leave run.level (or --level) out: packet by packet it can be";
+    diagnostics.push(Diagnostic::error(None, why).hint(hint));
     false
 }
 

@@ -24,6 +24,7 @@ mod run;
 mod storage;
 mod trace;
 
+pub use check::has_only_messages;
 pub use core::source::exponential;
 pub(crate) use core::stats::mean as mean_of;
 pub use not_modelled::{NOT_AT_FLOW_LEVEL, NOT_MODELLED};

@@ -117,8 +117,8 @@ struct Lane {
     last: u64,
 }
 
-/// What decides what a message takes alone: its program, the classes of its adapters and of the wires there and back, its
-/// bytes, and whether it is written where it belongs.
+/// What decides what a message takes alone: its program, the classes of its adapters and of the wires there and back,
+/// its bytes, and whether it is written where it belongs.
 type Alike = (usize, [u32; 2], Vec<u32>, u64, bool);
 
 /// What happens to a message.
