@@ -600,7 +600,10 @@ fn a_program_is_simulated_at_flow_level() {
     let (_, said) = out(&["simulate", &file, "--set", "run.max_packets=1000"], 0);
     assert!(said.contains("--level flow"), "{said}");
     let (text, said) = out(&["simulate", &file, "--level", "flow"], 0);
-    assert!(text.contains("messages at flow level; all ranks have ended") && !said.contains("--level flow"), "{text}");
+    assert!(
+        text.contains("messages at flow level, handshakes included; all ranks") && !said.contains("--level flow"),
+        "{text}"
+    );
     let (json, _) = out(&["simulate", &file, "--level", "flow", "--json"], 0);
     let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     // Each of 1,200 messages of 16 MiB has a request and a clear-to-send before it.

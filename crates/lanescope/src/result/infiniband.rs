@@ -231,8 +231,12 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]
             (None, Some((mechanism, why))) => (*mechanism, (*why).to_string()),
             (None, None) => {
                 let [simulated, closed] = [seen.latency.mean, flow.latency.typical].map(human_time);
-                let meet = "packets of concurrent messages wait for one another, short ones also behind what an \
-                    adapter has read ahead; the estimate serves whole messages round robin";
+                let meet = if simulation.flow_level {
+                    "messages that meet share what they meet on; the estimate serves whole messages round robin"
+                } else {
+                    "packets of concurrent messages wait for one another, short ones also behind what an \
+                    adapter has read ahead; the estimate serves whole messages round robin"
+                };
                 ("queueing", format!("a message takes {simulated}, {closed} as estimated: {meet}"))
             }
         };

@@ -684,7 +684,12 @@ impl Simulation {
     pub(crate) fn followed(&self) -> String {
         let n = self.packets;
         let threads = if self.threads > 1 { format!(" on {} threads", self.threads) } else { String::new() };
-        if self.flow_level { format!("{n} messages at flow level") } else { format!("{n} packets on links{threads}") }
+        if self.flow_level {
+            let handshakes = self.flows.iter().any(|f| f.program.is_some());
+            format!("{n} messages at flow level{}", if handshakes { ", handshakes included" } else { "" })
+        } else {
+            format!("{n} packets on links{threads}")
+        }
     }
 
     /// One of the link metrics, of a direction or of both added.

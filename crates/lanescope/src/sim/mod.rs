@@ -351,6 +351,10 @@ impl System {
 
     /// What each switch has carried.
     fn switched(&self, plan: &Plan, now: u64) -> Vec<Switched> {
+        // Of programs at flow level nobody counts that.
+        if self.infiniband.flow_level.is_some() {
+            return Vec::new();
+        }
         self.all().iter().flat_map(|side| side.switched(plan, now)).collect()
     }
 
@@ -370,6 +374,11 @@ impl System {
     /// Writes down what lies before a moment.
     fn settle(&mut self, plan: &Plan, now: u64) {
         self.all_mut().into_iter().for_each(|side| side.settle(now));
+        self.put_down(plan, now);
+    }
+
+    /// Puts down what programs at flow level have moved up to a moment, in the ledgers of everything that carries it.
+    fn put_down(&mut self, plan: &Plan, now: u64) {
         let ledgers = self.infiniband.flow_level.as_ref().map(|flows| flows.ledgers(plan, now));
         let Some(([infiniband, pcie], frames)) = ledgers else { return };
         self.infiniband.take_ledgers(infiniband);

@@ -78,7 +78,8 @@ pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
         "ethernet-switch",
         &["ecmp", "flowlet_gap"],
         "packet-spraying",
-        "a message takes all shortest paths at once, evenly",
+        "a message of a stream takes all shortest paths at once, evenly, one of a program keeps one path; nothing \
+         arrives out of order",
     )
     .when(|plan, _| plan.network.reorders()),
     Gap::always(
@@ -95,14 +96,23 @@ pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
         "nothing is lost",
     ),
     Gap::always("send", &["priority"], "priorities", "all messages are alike, whatever their priority"),
-    Gap::always("infiniband", &["lanes"], "virtual-lanes", "all messages are alike, whatever their virtual lane"),
-    Gap::always("mpi", &["lane"], "virtual-lanes", "all messages are alike, whatever their virtual lane"),
+    Gap::always("infiniband", &["lanes"], "virtual-lanes", "all messages are alike, whatever their virtual lane")
+        .when(on_several_lanes),
+    Gap::always("mpi", &["lane"], "virtual-lanes", "all messages are alike, whatever their virtual lane")
+        .when(on_several_lanes),
     // Hosts' PCIe is taken from the closed form.
+    Gap::always("endpoint", &["order"], "arbitration", "what meets shares a link max-min fair")
+        .when(|_, s| s.value != "turns"),
     Gap::always("switch", &["arbitration"], "arbitration", "what meets shares a link max-min fair")
         .when(|_, s| s.value != "round-robin"),
     Gap::always("switch", &["queues"], "head-of-line-blocking", "nothing waits in a queue")
         .when(|_, s| s.value != "per-output"),
 ];
+
+/// Whether programs use different virtual lanes.
+fn on_several_lanes(plan: &Plan, _: &Stated) -> bool {
+    plan.cluster.jobs.windows(2).any(|jobs| jobs[0].keys.lane.typical != jobs[1].keys.lane.typical)
+}
 
 fn fixed(plan: &Plan, _: &Stated) -> bool {
     // With ranks it says when repetitions are steady.

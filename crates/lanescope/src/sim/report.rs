@@ -117,7 +117,8 @@ impl Run {
                 }
             })
             .collect();
-        let backbones = self.system.pcie.backbones_seen(plan);
+        let packets = self.system.infiniband.flow_level.is_none();
+        let backbones = if packets { self.system.pcie.backbones_seen(plan) } else { Vec::new() };
         let view = Window {
             plan,
             now: self.now,

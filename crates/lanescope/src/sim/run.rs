@@ -551,6 +551,7 @@ impl Run {
             self.batches[group.index].push(batch);
         }
         self.at_batch = tallies;
+        self.system.put_down(&self.plan, self.now);
         for (i, payload) in self.system.payloads(self.now).enumerate() {
             self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
         }

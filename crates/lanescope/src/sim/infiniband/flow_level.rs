@@ -4,8 +4,8 @@
 //! What a message takes alone is known in closed form (`plan::infiniband::carriage`): how long it has each wire, each
 //! engine of the two adapters, and everything on PCIe between these and their hosts' memory. All of that has one rate,
 //! which changes only when another message comes or goes (`core/max_min`). So its bytes have gone when the slowest of
-//! these has had its time at those rates, and it has arrived as much later as it would be alone. Messages of one queue
-//! pair go in order, those of others at once, as packets of several take turns; but one that comes to a port that is
+//! these has had its time at those rates, and it has arrived as much later as it would be alone. Messages between two
+//! ports go in order, those of others at once, and each has as many packets as the others, since these take turns; but one that comes to a port that is
 //! sending waits for what the port has read ahead of others.
 
 use crate::mpi::{Post, What};
@@ -27,8 +27,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Alone {
     carriage: Carriage,
-    /// For how long it has what it has longest, and when it begins to have that, from when it is handed over: where it
-    /// may, not so late that it would arrive before it has had its time.
+    /// For how long it has what it has longest; and when that begins, from when it is handed over: when its adapter asks
+    /// for its data, or earlier, so that it ends when the message arrives.
     longest: f64,
     begins: u64,
 }
@@ -40,16 +40,16 @@ impl Alone {
     }
 
     /// When it arrives, and when its sender knows that it has left.
-    fn told(&self) -> [u64; 2] {
+    fn completes(&self) -> [u64; 2] {
         [self.carriage.arrived, self.carriage.sent]
     }
 }
 
-/// A message on its way through its lane.
+/// A message that was handed over.
 #[derive(Clone, Debug)]
 struct Handed {
     alone: Arc<Alone>,
-    lane: LaneKey,
+    pair: PairKey,
     /// The adapters at its ends, and its wires.
     ends: [u32; 2],
     path: Vec<u32>,
@@ -84,8 +84,8 @@ impl Going {
     /// message may be in the receiver's adapter long before it is in his host's memory.
     fn early(&self, what: usize) -> Option<f64> {
         let alone = &self.handed.alone;
-        let told = alone.told()[what];
-        (told < alone.ends()).then(|| told.saturating_sub(alone.begins) as f64 / alone.longest)
+        let at = alone.completes()[what];
+        (at < alone.ends()).then(|| at.saturating_sub(alone.begins) as f64 / alone.longest)
     }
 
     /// When such a part of it will have gone.
@@ -105,14 +105,15 @@ impl Going {
     }
 }
 
-/// The ports at the ends of a queue pair, and its number among theirs.
-type LaneKey = (u32, u32, u32);
+/// Ports that messages go between, and on Ethernet the number of their queue pair: what an adapter sends in order.
+type PairKey = (u32, u32, u32);
 
-/// Messages of a queue pair, in order.
+/// Messages between two ports, in order.
 #[derive(Clone, Debug, Default)]
-struct Lane {
+struct Pair {
     going: bool,
-    waiting: VecDeque<(u32, Handed)>,
+    /// And from when on each may begin.
+    waiting: VecDeque<(u32, Handed, u64)>,
     /// When the last that keeps the order arrives.
     last: u64,
 }
@@ -124,8 +125,8 @@ type Alike = (usize, [u32; 2], Vec<u32>, u64, bool);
 /// What happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Its adapter asks for its data.
-    TakenUp,
+    /// It comes to its port.
+    Starts,
     /// Its first packet is behind what its port had read ahead of others.
     Begins,
     /// It has arrived, and the sender knows that it has left.
@@ -150,15 +151,15 @@ pub(in crate::sim) struct FlowLevel {
     alike: Vec<u32>,
     known: HashMap<Alike, Arc<Alone>>,
     handed: Vec<Option<Handed>>,
-    lanes: HashMap<LaneKey, Lane>,
+    pairs: HashMap<PairKey, Pair>,
     /// By number of their flows.
     going: Vec<Option<Going>>,
     /// When flows end.
     moments: Moments,
     events: BinaryHeap<Planned>,
     order: u64,
-    /// Lanes that nothing goes by, and when the last message has arrived: then each may be forgotten.
-    idle: BinaryHeap<Reverse<(u64, LaneKey)>>,
+    /// Pairs of ports that nothing goes between, and when the last message has arrived: then each may be forgotten.
+    idle: BinaryHeap<Reverse<(u64, PairKey)>>,
     /// By endpoint: flows of what it is sending, and bytes that it reads ahead.
     ports: Vec<Vec<u32>>,
     ahead: Vec<u64>,
@@ -191,7 +192,7 @@ impl FlowLevel {
             alike: wires_alike(plan),
             known: HashMap::new(),
             handed: Vec::new(),
-            lanes: HashMap::new(),
+            pairs: HashMap::new(),
             going: Vec::new(),
             moments: Moments::default(),
             events: BinaryHeap::new(),
@@ -245,42 +246,44 @@ impl FlowLevel {
                 alone
             }
         };
-        let lane = (endpoints[0], endpoints[1], connection);
+        let pair = (endpoints[0], endpoints[1], connection);
         let i = message as usize;
         if i >= self.handed.len() {
             self.handed.resize(i + 1, None);
         }
-        self.handed[i] = Some(Handed { alone, lane, ends, path, bytes: post.bytes, in_order });
+        self.handed[i] = Some(Handed { alone, pair, ends, path, bytes: post.bytes, in_order });
     }
 
     /// It is time for a message that was handed over.
     pub(super) fn posted(&mut self, message: u32, now: u64) {
         let Some(handed) = self.handed[message as usize].take() else { return };
-        let lane = self.lanes.entry(handed.lane).or_default();
-        if std::mem::replace(&mut lane.going, true) {
-            lane.waiting.push_back((message, handed));
+        let pair = self.pairs.entry(handed.pair).or_default();
+        let at = now.saturating_add(handed.alone.begins);
+        if std::mem::replace(&mut pair.going, true) {
+            pair.waiting.push_back((message, handed, at));
             return;
         }
-        let at = now.saturating_add(handed.alone.begins);
         self.handed[message as usize] = Some(handed);
-        self.plan_at(at, message, Event::TakenUp);
+        self.plan_at(at, message, Event::Starts);
     }
 
     fn plan_at(&mut self, at: u64, message: u32, event: Event) {
-        self.events.push(Reverse((at, self.order, message, event)));
+        // What is beyond all time is no standstill.
+        self.events.push(Reverse((at.min(NEVER - 1), self.order, message, event)));
         self.order += 1;
     }
 
-    /// How long what a port has read ahead of others still takes at their rates, fs.
+    /// How long what a port has read ahead of others takes to leave it, fs: as fast as it goes alone, into the buffers
+    /// of the next switch.
     fn read_ahead(&self, port: u32, now: u64) -> u64 {
         let going = self.ports[port as usize].iter().filter_map(|flow| self.going[*flow as usize].as_ref());
-        let (mut left, mut rate) = (0.0, 0.0);
+        let (mut left, mut pace) = (0.0, 0.0_f64);
         for g in going {
             let bytes = g.handed.bytes as f64;
             left += bytes * (1.0 - g.part(now));
-            rate += bytes * g.rate;
+            pace = pace.max(bytes / g.handed.alone.longest.max(1.0));
         }
-        if rate > 0.0 { (left.min(self.ahead[port as usize] as f64) / rate) as u64 } else { 0 }
+        if pace > 0.0 { (left.min(self.ahead[port as usize] as f64) / pace) as u64 } else { 0 }
     }
 
     /// What a message has for how long, each once.
@@ -306,15 +309,14 @@ impl FlowLevel {
     fn begin(&mut self, message: u32, handed: Handed, now: u64) {
         let mut uses = std::mem::take(&mut self.uses);
         self.uses(&handed.alone.carriage, &handed.path, handed.ends, &mut uses);
-        // What it has longest decides how fast it goes alone; shares are by the byte.
-        let size = handed.bytes.max(1) as f64;
-        let flow = self.rates.add(uses.iter().map(|(resource, time)| (*resource, time / size)));
+        let packets = handed.alone.carriage.packets as f64;
+        let flow = self.rates.add(uses.iter().map(|(resource, time)| (*resource, time / packets)));
         self.uses = uses;
         self.begun += 1;
         if flow as usize >= self.going.len() {
             self.going.resize(flow as usize + 1, None);
         }
-        self.ports[handed.lane.0 as usize].push(flow);
+        self.ports[handed.pair.0 as usize].push(flow);
         self.going[flow as usize] =
             Some(Going { message, handed, gone: 0.0, since: now, rate: 0.0, planned: [false; 2] });
     }
@@ -324,10 +326,10 @@ impl FlowLevel {
         while self.moments.first().0 <= now {
             self.goes_on(self.moments.first().1, now);
         }
-        while let Some(Reverse((_, lane))) = self.idle.peek().copied().filter(|i| i.0.0 < now) {
+        while let Some(Reverse((_, key))) = self.idle.peek().copied().filter(|i| i.0.0 < now) {
             self.idle.pop();
-            if self.lanes.get(&lane).is_some_and(|lane| !lane.going && lane.last < now) {
-                self.lanes.remove(&lane);
+            if self.pairs.get(&key).is_some_and(|pair| !pair.going && pair.last < now) {
+                self.pairs.remove(&key);
             }
         }
         while let Some(Reverse((_, _, message, event))) = self.events.peek().copied().filter(|e| e.0.0 <= now) {
@@ -335,9 +337,9 @@ impl FlowLevel {
             match event {
                 Event::Left => return Some((message, false)),
                 Event::Arrived => return Some((message, true)),
-                Event::TakenUp | Event::Begins => {
+                Event::Starts | Event::Begins => {
                     let Some(handed) = self.handed[message as usize].take() else { continue };
-                    let wait = if event == Event::Begins { 0 } else { self.read_ahead(handed.lane.0, now) };
+                    let wait = if event == Event::Begins { 0 } else { self.read_ahead(handed.pair.0, now) };
                     if wait == 0 {
                         self.begin(message, handed, now);
                     } else {
@@ -358,13 +360,13 @@ impl FlowLevel {
         let (message, planned) = (g.message, g.planned);
         let due = [0, 1].map(|w| !planned[w] && (gone || g.early(w).is_some_and(|part| g.reaches(part) <= now)));
         let [arrived, left] =
-            g.handed.alone.told().map(|at| now.saturating_add(at.saturating_sub(g.handed.alone.ends())));
+            g.handed.alone.completes().map(|at| now.saturating_add(at.saturating_sub(g.handed.alone.ends())));
         g.planned = [planned[0] || due[0], planned[1] || due[1]];
         if due[0] {
-            let lane = self.lanes.entry(g.handed.lane).or_default();
+            let pair = self.pairs.entry(g.handed.pair).or_default();
             // Those of one queue pair arrive in order, but for data that were arranged.
-            let at = if g.handed.in_order { arrived.max(lane.last) } else { arrived };
-            lane.last = if g.handed.in_order { at } else { lane.last };
+            let at = if g.handed.in_order { arrived.max(pair.last) } else { arrived };
+            pair.last = if g.handed.in_order { at } else { pair.last };
             self.plan_at(at, message, Event::Arrived);
         }
         if due[1] {
@@ -381,15 +383,20 @@ impl FlowLevel {
         self.moments.set(flow, NEVER);
         let Some(g) = self.going[flow as usize].take() else { return };
         self.rates.remove(flow);
-        let port = &mut self.ports[g.handed.lane.0 as usize];
-        port.swap_remove(port.iter().position(|f| *f == flow).unwrap_or(0));
+        let port = &mut self.ports[g.handed.pair.0 as usize];
+        port.retain(|f| *f != flow);
         count(&mut self.carried, &mut self.moved, &*self.costs, &self.speeds, &g.handed, 1.0);
-        let lane = self.lanes.entry(g.handed.lane).or_default();
-        match lane.waiting.pop_front() {
-            Some((message, handed)) => self.begin(message, handed, now),
+        let pair = self.pairs.entry(g.handed.pair).or_default();
+        match pair.waiting.pop_front() {
+            // It has its turn at the port from those before it.
+            Some((message, handed, at)) if at <= now => self.begin(message, handed, now),
+            Some((message, handed, at)) => {
+                self.handed[message as usize] = Some(handed);
+                self.plan_at(at, message, Event::Starts);
+            }
             None => {
-                lane.going = false;
-                self.idle.push(Reverse((lane.last.max(now), g.handed.lane)));
+                pair.going = false;
+                self.idle.push(Reverse((pair.last.max(now), g.handed.pair)));
             }
         }
     }
@@ -400,7 +407,7 @@ impl FlowLevel {
         rates.settle(|flow, rate, _| {
             let Some(g) = going[flow as usize].as_mut() else { return };
             g.gone = g.part(now);
-            (g.since, g.rate) = (now, rate / g.handed.bytes.max(1) as f64);
+            (g.since, g.rate) = (now, rate / g.handed.alone.carriage.packets as f64);
             moments.set(flow, g.next());
         });
     }
@@ -423,8 +430,8 @@ impl FlowLevel {
             let counts = SlotCounts {
                 payload: c.payload as u64,
                 framing: (c.bytes - c.payload).max(0.0) as u64,
-                tlps: c.packets as u64,
-                data_tlps: c.packets as u64,
+                tlps: c.packets.round() as u64,
+                data_tlps: c.packets.round() as u64,
                 ..SlotCounts::default()
             };
             with_idle(counts, now as f64 * speed, *idle)

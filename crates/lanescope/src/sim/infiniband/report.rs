@@ -127,9 +127,10 @@ impl Subsystem for Fabric {
     }
 
     fn notes(&self, _view: &Window) -> Vec<Note> {
-        let text = "messages share wires, adapters and hosts' PCIe max-min fair at once: no packet waits in a queue, \
-                    nothing is paused or dropped, and acknowledgements and flow-control packets take nothing of the \
-                    wires; a short message behind long ones takes longer than here";
+        let text = "messages share wires, adapters and hosts' PCIe max-min fair at once, as many packets of each: no \
+                    packet waits in a switch, nothing is paused or dropped, and acknowledgements and flow-control \
+                    packets take nothing of the wires; of PCIe, requests of packets shorter than a read request count \
+                    as up to half more";
         let note = Note { element: "run.level".into(), mechanism: "flow-level".into(), text: text.into() };
         self.flow_level.iter().map(|_| note.clone()).collect()
     }

@@ -44,7 +44,9 @@ fn two_messages_on_a_link_have_half_of_it_each() {
                    { if rank == 2 { irecv from 0; irecv from 1 } else { irecv from 1 } } }; waitall";
     let s = simulate(&bare(4, program), &[FLOW]);
     let wire = 256.0 * 4124.0 * 80e-12;
-    let off = time(&s) / (2.0 * wire) - 1.0;
+    // Rank 1's second message waits for 16 KiB that are read ahead of the first, and its port is half idle meanwhile.
+    let ahead = 16_384.0 * 80e-12 / 2.0;
+    let off = (time(&s) - ahead) / (2.0 * wire) - 1.0;
     assert!((0.0..1e-3).contains(&off), "{off}: {} s, {wire} s alone", time(&s));
     let alone = simulate(&bare(4, "if rank == 0 { send 1 MiB to 2 } else { if rank == 2 { recv from 0 } }"), &[FLOW]);
     let off = time(&alone) / wire - 1.0;
@@ -103,9 +105,9 @@ fn behind_others(text: &str) -> f64 {
     2.0 * (ahead + 4200.0) * 8.0 / (gigabits * 1e9)
 }
 
-/// Where all do alike, at flow level a program takes as long as packet by packet, to 5 %; but that moments decide
-/// whether the request of a rendezvous and its answer come to a port before the data of another, or behind what it has
-/// read ahead of these.
+/// Where all do alike, at flow level a program takes as long as packet by packet, to 5 %; but that in a ring over two
+/// levels of switches, whose ways differ in length, moments decide whether the request of a rendezvous and its answer
+/// come to a port before the data of another, or behind what it has read ahead of these.
 #[test]
 fn what_all_do_alike_takes_as_long_as_by_packets() {
     let (worst, beyond, wrong) = (Cell::new(0.0_f64), Cell::new((0, 0)), RefCell::new(Vec::new()));
@@ -118,9 +120,10 @@ fn what_all_do_alike_takes_as_long_as_by_packets() {
         worst.set(worst.get().max(off.abs()));
         let (all, some) = beyond.get();
         beyond.set((all + 1, some + u32::from(off.abs() > 0.05)));
-        // Messages above 8 KiB are arranged. Each step of an all-to-all is one.
-        let arranged = if text.contains(" 8 KiB") { 0.0 } else { [8.0, 12.0][usize::from(text.contains("alltoall"))] };
-        if off.abs() > 0.05 + arranged * behind_others(&text) / packets {
+        // Messages above 8 KiB are arranged.
+        let moments = levels == 2 && text.contains("sendrecv") && !text.contains(" 8 KiB");
+        let wait = if moments { 8.0 * behind_others(&text) / packets } else { 0.0 };
+        if off.abs() > 0.05 + wait {
             wrong.borrow_mut().push(format!("{off:+.4}: {packets} s by packets, {flows} s by flows\n{text}"));
         }
         Ok(())
@@ -129,6 +132,34 @@ fn what_all_do_alike_takes_as_long_as_by_packets() {
     println!("at most {:.4} apart, {some} of {all} by more than 5 %", worst.get());
     assert!(some <= 1 + all / 10, "{some} of {all} are apart");
     none_apart(result, &wrong.into_inner());
+}
+
+/// What an adapter hands over behind another message still takes its own time until it may go: with 10 us of latency in
+/// the adapter, what is posted at 12 us arrives behind 22 us. By packets it takes 22.74 us, and 30.05 us.
+#[test]
+fn a_message_is_no_earlier_behind_another_than_alone() {
+    for (second, later) in [("64 B", 12), ("64 KiB", 13)] {
+        let program = format!(
+            "if rank == 0 {{ isend 64 KiB to 1; compute {later} us; isend {second} to 1; waitall }} else \
+             {{ irecv from 0; irecv from 0; waitall }}"
+        );
+        let text = bare(2, &program).replace("send_latency = \"0 ns\"", "send_latency = \"10 us\"");
+        let [packets, flows] = [&[][..], &[FLOW]].map(|sets| time(&simulate(&text, sets)));
+        assert!((flows / packets - 1.0).abs() < 0.01, "{second}: {packets} s by packets, {flows} s by flows");
+    }
+}
+
+/// An adapter's engine takes packets of two messages in turn, so a stream of short ones does not keep a long one from
+/// its packets.
+#[test]
+fn messages_that_meet_have_as_many_packets_each() {
+    let program = "if rank == 0 { isend 8 MiB to 1; repeat 4000 { isend 8 B to 2 }; waitall } else { if rank == 1 { \
+                   recv from 0 } else { repeat 4000 { irecv from 0 }; waitall } }";
+    for engine in ["0 ns", "50 ns", "200 ns"] {
+        let text = bare(3, program).replace("work_time", &format!("packet_time = \"{engine}\"\nwork_time"));
+        let [packets, flows] = [&[][..], &[FLOW]].map(|sets| time(&simulate(&text, sets)));
+        assert!((flows / packets - 1.0).abs() < 0.1, "{engine}: {packets} s by packets, {flows} s by flows");
+    }
 }
 
 /// Why a plan cannot be simulated.
@@ -140,7 +171,7 @@ fn refused(plan: &Plan) -> Vec<String> {
 
 #[test]
 fn the_laws_hold_on_random_clusters_at_flow_level() {
-    let (tried, simulated, far) = (Cell::new(0), Cell::new(0), Cell::new(0.0f64));
+    let (tried, simulated, far) = (Cell::new(0), Cell::new(0), Cell::new((0.0f64, 0.0)));
     let result = runner(Config::default()).run(&vec(any::<u8>(), 0..400), |bytes| {
         let text = grown(&bytes);
         tried.set(tried.get() + 1);
@@ -160,49 +191,69 @@ fn the_laws_hold_on_random_clusters_at_flow_level() {
             let sent = |s: &Simulation| s.flows[0].program.as_ref().map_or(0, |p| p.bytes);
             assert_eq!(sent(&whole), sent(&packets));
             let (a, b) = (time(&whole), time(&packets));
-            if a == b { 1.0 } else { (a / b).max(b / a) }
+            let off = if a == b { 1.0 } else { (a / b).max(b / a) };
+            assert!(off <= 2.0, "{a} s by flows, {b} s by packets");
+            off
         });
         let off = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
         simulated.set(simulated.get() + 1);
-        far.set(far.get().max(off));
-        println!("{off:.4}");
+        far.set((far.get().0.max(off), far.get().1 + off - 1.0));
         Ok(())
     });
-    println!("{} simulated; off by a factor of {:.3} at most", simulated.get(), far.get());
+    let (most, sum) = far.get();
+    let mean = sum / f64::from(simulated.get().max(1));
+    println!("{} simulated; off by a factor of {most:.3} at most, {:.1} % on average", simulated.get(), 100.0 * mean);
+    assert!(mean < 0.1, "off by {mean} on average");
     if let Err(e) = result {
         panic!("{e}");
     }
     assert!(2 * simulated.get() >= tried.get(), "{} of {}", simulated.get(), tried.get());
 }
 
-/// What links of PCIe carry is what packets put there: the same payload, and as much around it, to 2 %; DLLPs depend on
-/// what comes when.
+/// What links carry is what packets put there, to 2 %: of PCIe, too, with InfiniBand and with Ethernet. Acknowledgements
+/// are left out, and with packets shorter than a read request these count as up to half more.
 #[test]
 fn ledgers_are_those_of_packets() {
-    let text = "[parts.n]\nuse = \"example/hca-edr\"\ncount = 4\n[parts.h]\nuse = \"example/root-complex\"\n\
-                count = 4\n[links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"gen3 x16\"\nmps = \"256 B\"\n\
-                [parts.sw]\nis = \"infiniband-switch\"\n[links.c]\nbetween = [\"n.*\", \"sw\"]\n\
-                infiniband = \"edr 4x\"\nmtu = \"4096 B\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
-                program = \"repeat 4 { alltoall 256 KiB pairwise }\"\n";
-    let [packets, flows] = [&[][..], &[FLOW]].map(|sets| {
-        let made = planned(text, sets);
-        let s = simulate_by(&made, u64::MAX);
-        check(&made, &s);
-        s
-    });
-    for (a, b) in packets.links.iter().zip(&flows.links) {
-        let (a, b, name) = (&a.slots, &b.slots, format!("{} toward {}", a.name, a.to));
-        let near = |what: &str, a: u64, b: u64| {
-            let off = (b as f64 / a.max(1) as f64 - 1.0).abs();
-            assert!(off < 0.02 || a < 10_000, "{name}: {what} {a} by packets, {b} by flows");
-        };
-        near("payload", a.payload, b.payload);
-        near("framing", a.framing, b.framing);
-        near("requests", a.requests, b.requests);
-        near("packets", a.tlps, b.tlps);
-        near("idle", a.idle.iter().sum(), b.idle.iter().sum());
+    let [ethernet, infiniband] = [
+        ("is = \"ethernet-switch\"\nflow_control = \"pfc\"", "ethernet = \"100 Gb/s\"\nmtu = \"4200 B\""),
+        ("is = \"infiniband-switch\"", "infiniband = \"edr 4x\""),
+    ];
+    for ((switch, link), mtu) in [(ethernet, ""), (infiniband, "2048 B"), (infiniband, "4096 B")] {
+        let mtu = if mtu.is_empty() { String::new() } else { format!("\nmtu = \"{mtu}\"") };
+        let text = format!(
+            "[parts.n]\nuse = \"example/hca-edr\"\ncount = 4\n[parts.h]\nuse = \"example/root-complex\"\n\
+             count = 4\n[links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"gen3 x16\"\nmps = \"256 B\"\n\
+             [parts.sw]\n{switch}\n[links.c]\nbetween = [\"n.*\", \"sw\"]\n{link}{mtu}\n\
+             [flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
+             program = \"repeat 4 {{ alltoall 256 KiB pairwise }}\"\n"
+        );
+        let [packets, flows] = [&[][..], &[FLOW]].map(|sets| {
+            let made = planned(&text, sets);
+            let s = simulate_by(&made, u64::MAX);
+            check(&made, &s);
+            s
+        });
+        for (a, b) in packets.links.iter().zip(&flows.links) {
+            let (name, pcie) = (format!("{mtu} {} toward {}", a.name, a.to), a.name.starts_with('s'));
+            let (a, b) = (&a.slots, &b.slots);
+            let near = |what: &str, most: f64, a: u64, b: u64| {
+                let off = (b as f64 - a as f64).abs();
+                // A kind of slots that is less than a thousandth of all weighs nothing.
+                assert!(
+                    off <= most * a as f64 + 1e-3 * packets.window * 16e9,
+                    "{name}: {what} {a} by packets, {b} by flows"
+                );
+            };
+            near("payload", 0.0, a.payload, b.payload);
+            near("framing", 0.02, a.framing, b.framing);
+            near("requests", if mtu.contains("2048") { 0.5 } else { 0.02 }, a.requests, b.requests);
+            if pcie {
+                near("packets", 0.1, a.tlps, b.tlps);
+            }
+            near("idle", 0.02, a.idle.iter().sum(), b.idle.iter().sum());
+        }
+        assert!(flows.events < packets.events / 50, "{} {}", flows.events, packets.events);
     }
-    assert!(flows.events < packets.events / 50, "{} {}", flows.events, packets.events);
 }
 
 /// What is not followed yet is said.
@@ -212,6 +263,10 @@ fn what_is_not_followed_is_refused() {
                 is = \"ethernet-switch\"\n[links.c]\nbetween = [\"n.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n[links.d]\n\
                 between = [\"st.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
                 program = \"barrier\"\n[flows.s]\nfrom = \"st.0\"\nto = \"st.1\"\ndo = \"send\"\nsize = \"1500 B\"\n";
+    let bus = "[parts.n]\nis = \"channel-adapter\"\ncount = 2\n[parts.h]\nis = \"host-bridge\"\ncount = 2\n[links.b]\n\
+               between = [\"h.*\", \"n.*\"]\npci = \"pci-x 133 64-bit\"\n[links.c]\nbetween = [\"n.0\", \"n.1\"]\n\
+               infiniband = \"sdr 4x\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"barrier\"\n";
+    assert!(refused(&planned(bus, &[FLOW]))[0].contains("links.b"));
     let why = refused(&planned(both, &[FLOW]));
     assert!(why[0].contains("flows.job") && why[0].contains("flows.s") && why[0].contains("together"), "{why:?}");
 }
