@@ -96,6 +96,20 @@ struct Flow {
     coming: VecDeque<u64>,
     bytes: u64,
     cost: Cost,
+    /// What it had moved when it last had come as far as an operation takes it: reading and writing once, if it does
+    /// both.
+    whole: Moved,
+}
+
+impl Flow {
+    /// Bytes of an operation, both ways of one that alternates.
+    fn each(&self) -> u64 {
+        self.size * if self.reads && self.writes { 2 } else { 1 }
+    }
+
+    fn moved(&self, clock: u64) -> Moved {
+        Moved { clock, bytes: self.bytes, cost: self.cost }
+    }
 }
 
 /// A read that the bridge works on.
@@ -158,38 +172,57 @@ struct Table {
     transactions: u64,
 }
 
-/// Bytes of a flow, and clocks by what they are.
-type Moved = (u64, Cost);
+/// What a flow has moved up to a clock: bytes, and clocks by what they are.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    clock: u64,
+    bytes: u64,
+    cost: Cost,
+}
 
-/// What has been moved up to a clock.
+impl Moved {
+    /// Bytes a clock since then.
+    fn rate(&self, since: &Moved) -> f64 {
+        (self.bytes - since.bytes) as f64 / (self.clock - since.clock).max(1) as f64
+    }
+}
+
+/// What all flows have moved up to a clock, and up to the end of the last operation of each before.
 struct Mark {
     clock: u64,
     flows: Vec<Moved>,
+    whole: Vec<Moved>,
+}
+
+impl Mark {
+    /// What each flow moves from a mark to another one, as far as it is operations as a whole. One that alternates
+    /// reads and writes at different rates, so that a part of an operation is no mean of it.
+    fn spans<'a>(&'a self, to: &'a Mark) -> impl Iterator<Item = [Moved; 2]> + 'a {
+        let whole = self.whole.iter().zip(&to.whole);
+        whole.zip(self.flows.iter().zip(&to.flows)).map(|((a, b), (from, to))| match b.clock > a.clock {
+            true => [*a, *b],
+            false => [*from, *to],
+        })
+    }
 }
 
 /// The timetable of a bus that has one, and whether it comes round within what is followed.
 pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> (Vec<Row>, bool) {
     let mut table = Table::new(buses, bus, corner);
     let hertz = buses.buses[bus as usize].speed.typical.hertz();
-    let ([from, to], comes_round) = table.follow();
-    let clocks = (to.clock - from.clock).max(1) as f64;
-    let row = |(f, (a, b)): (&Flow, (&Moved, &Moved))| {
-        let ways = if f.reads && f.writes { 2.0 } else { 1.0 };
-        let bytes = (b.0 - a.0) as f64 / ways;
-        let ops = bytes / f.size as f64;
-        let cost = if ops > 0.0 { b.1.minus(a.1).times(1.0 / ops) } else { Cost::default() };
-        Row { flow: f.index, rate: bytes / clocks * hertz, cost }
+    let (spans, comes_round) = table.follow();
+    let row = |(f, [from, to]): (&Flow, [Moved; 2])| {
+        let ops = (to.bytes - from.bytes) as f64 / f.each() as f64;
+        let cost = if ops > 0.0 { to.cost.minus(from.cost).times(1.0 / ops) } else { Cost::default() };
+        Row { flow: f.index, rate: to.rate(&from) * f.size as f64 / f.each() as f64 * hertz, cost }
     };
-    (table.flows.iter().zip(from.flows.iter().zip(&to.flows)).map(row).collect(), comes_round)
+    (table.flows.iter().zip(spans).map(row).collect(), comes_round)
 }
 
 /// Whether all flows together had the same rate between the last two marks as between the two before, to [`STEADY`].
 fn steady(marks: &[Mark]) -> bool {
     let [.., a, b, c] = marks else { return false };
-    let rate = |from: &Mark, to: &Mark| {
-        let bytes: u64 = from.flows.iter().zip(&to.flows).map(|(f, t)| t.0 - f.0).sum();
-        bytes as f64 / (to.clock - from.clock).max(1) as f64
-    };
+    let rate = |from: &Mark, to: &Mark| from.spans(to).map(|[from, to]| to.rate(&from)).sum::<f64>();
     (rate(b, c) / rate(a, b) - 1.0).abs() <= STEADY
 }
 
@@ -216,6 +249,7 @@ impl Table {
                 coming: VecDeque::new(),
                 bytes: 0,
                 cost: Cost::default(),
+                whole: Moved::default(),
             })
             .collect();
         let devices = planned.devices.iter().map(|d| {
@@ -250,14 +284,16 @@ impl Table {
     }
 
     fn mark(&self) -> Mark {
-        Mark { clock: self.clock, flows: self.flows.iter().map(|f| (f.bytes, f.cost)).collect() }
+        Mark {
+            clock: self.clock,
+            flows: self.flows.iter().map(|f| f.moved(self.clock)).collect(),
+            whole: self.flows.iter().map(|f| f.whole).collect(),
+        }
     }
 
-    /// Follows the bus. Gives the beginning and the end of what is repeated, and whether it is: a period, or the
-    /// second half of what was followed.
-    fn follow(&mut self) -> ([Mark; 2], bool) {
-        // The bus is looked at whenever the first flow has come as far as an operation takes it.
-        let each = self.flows[0].size * if self.flows[0].reads && self.flows[0].writes { 2 } else { 1 };
+    /// Follows the bus. Gives the beginning and the end of what each flow repeats, and whether it does: a period, or
+    /// the second half of what was followed.
+    fn follow(&mut self) -> (Vec<[Moved; 2]>, bool) {
         // Brent's way to find a period: the state at a power of two of looks, and those behind it.
         let (mut saved, mut looks) = (self.state(), 0u64);
         let mut marks = vec![self.mark()];
@@ -266,17 +302,18 @@ impl Table {
             || looks < FEWEST && self.transactions < 10 * MOST
             || !settled && self.transactions < 20 * MOST
         {
-            let before = self.flows[0].bytes / each;
+            let before = self.flows[0].whole.bytes;
             if !self.step() {
                 break;
             }
-            if self.flows[0].bytes / each == before {
+            // The bus is looked at whenever the first flow has come as far as an operation takes it.
+            if self.flows[0].whole.bytes == before {
                 continue;
             }
             let state = self.state();
             if state == saved {
-                let from = marks.pop().unwrap_or_else(|| self.mark());
-                return ([from, self.mark()], true);
+                let (from, to) = (marks.pop().unwrap_or_else(|| self.mark()), self.mark());
+                return (from.flows.into_iter().zip(to.flows).map(<[Moved; 2]>::from).collect(), true);
             }
             looks += 1;
             if looks.is_power_of_two() {
@@ -287,7 +324,7 @@ impl Table {
         }
         // What those that began in one moment cost each other until they have moved apart lies in the first half.
         let half = marks.iter().rposition(|m| 2 * m.clock <= self.clock).unwrap_or(0);
-        ([marks.swap_remove(half), self.mark()], false)
+        (marks[half].spans(&self.mark()).collect(), false)
     }
 
     /// All that decides what comes, moments counted from now.
@@ -482,7 +519,12 @@ impl Table {
         }
         self.clock = end;
         self.booked = end + p.turnaround;
+        let whole = |f: &Flow| f.bytes / f.each();
+        let before = whole(&self.flows[flow]);
         self.end(master, kind, flow, (clock, end), bytes, p, sent_away);
+        if whole(&self.flows[flow]) > before {
+            self.flows[flow].whole = self.flows[flow].moved(end);
+        }
         true
     }
 
