@@ -289,12 +289,15 @@ impl<'a> Run<'a> {
                         *lacking -= usize::from((under.done.len() - under.early) as u64 == most);
                     }
                     all += 1;
-                    if self.fills && (self.heads.full() || all >= OF_ALL || now >= WHILE) {
-                        // They count from here on, and have not come apart yet.
+                    if self.fills && self.heads.full() {
+                        // They count from here on, and go on where they are: how far apart sequential flows are, and
+                        // which of them comes first, is as it came about.
                         self.fills = false;
-                        self.under.iter_mut().for_each(|u| (u.early, u.at) = (u.done.len(), 0));
+                        self.under.iter_mut().for_each(|u| u.early = u.done.len());
                         (all, since, lacking) = (0, now, [self.sources.len(); 2]);
                     }
+                    // What has not filled it by now will not.
+                    self.fills &= all < OF_ALL && now < WHILE;
                     let enough = lacking[0] == 0 || drifts && lacking[1] == 0 && now - since >= WHILE;
                     if now >= LONG && lacking[1] > 0 {
                         return None;
