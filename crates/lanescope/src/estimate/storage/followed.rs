@@ -30,9 +30,12 @@ const MOST: u64 = 4096;
 /// Reads that follow one another on one page, up to which they are followed.
 const ON_ONE: u64 = 128;
 
-/// How often each of those outstanding is followed, at least; and of each of several flows so many I/Os, but not once
-/// all have had so many pages, or as many as are outstanding so often.
+/// How often each of those outstanding is followed, at least. Of those of one flow so many pages in all: how unevenly
+/// they lie on the dies is one draw for all that wait together, so that what 64 of them come to is known to two per
+/// cent only once each was followed a hundred times. Of each of several flows so many I/Os, but not once all have had
+/// so many pages, or as many as are outstanding so often.
 const TIMES: u64 = 6;
+const OF_ONE: u64 = 20_000;
 const OF_EACH: u64 = 600;
 const PAGES: u64 = 120_000;
 const ROUNDS: u64 = 120;
@@ -92,7 +95,7 @@ pub(in crate::estimate) fn among(
     }
     let inside = alone(k, corner, (kind, cut), wire, false);
     let ask = Ask::of(&drive, kind, (inside, time), (stations, link));
-    let enough = (drive.reads() / 2 * on_one).max(TIMES * u64::from(n));
+    let enough = (drive.reads() / 2 * on_one).max(OF_ONE / drive.touched()).max(TIMES * u64::from(n));
     let mut key = ask.key();
     key.push(n.into());
     let each = known(key, || {

@@ -67,19 +67,32 @@ fn within(most: f64, name: &str, outstanding: impl Fn(&mut Choices) -> u32) {
         let c = &mut Choices(bytes.iter());
         let n = outstanding(c);
         let text = reads(c, n);
-        let (report, s) = by_both(&text);
-        let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
-        let off = share / seen - 1.0;
+        let (off, edge) = apart(&text);
         worst.set(worst.get().max(off.abs()));
-        let rate = &s.flows[0].rate;
-        let edge = s.flows[0].in_flight / s.flows[0].operations as f64 + rate.half.unwrap_or(0.0) / rate.mean;
         if off.abs() > if n > 1 && text.contains("random = \"0 %\"") { 2.0 * most } else { most } + edge {
-            wrong.borrow_mut().push(format!("{share} and {seen}: {off}\n{text}"));
+            wrong.borrow_mut().push(format!("{off}\n{text}"));
         }
         Ok(())
     });
     println!("{name}: at most {:.4} apart", worst.get());
     none_apart(result, &wrong.into_inner());
+}
+
+/// By what part the share of a text's flow is above the simulation, and how much of that the window may cut off, or
+/// chance make.
+fn apart(text: &str) -> (f64, f64) {
+    let (report, s) = by_both(text);
+    let (flow, rate) = (&s.flows[0], &s.flows[0].rate);
+    let edge = flow.in_flight / flow.operations as f64 + rate.half.unwrap_or(0.0) / rate.mean;
+    (report.flows[0].share.typical / rate.mean - 1.0, edge)
+}
+
+/// Random reads that broke a law, as they were found.
+#[test]
+fn what_broke_a_law_keeps_it() {
+    // 64 reads that take 10, 107 or 116 us: each was followed nine times, in which the dies happened to be more even.
+    let (off, edge) = apart(include_str!("../../cases/ssd-few-rounds-of-reads.toml"));
+    assert!(off.abs() < 0.02 + edge, "{off}");
 }
 
 #[test]
