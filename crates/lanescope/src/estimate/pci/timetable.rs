@@ -15,7 +15,7 @@
 
 use crate::estimate::pci::Cost;
 use crate::plan::Program;
-use crate::plan::pci::{Buses, TransactionTiming};
+use crate::plan::pci::{BusFlow, Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::scenario::quantity::Corner;
 use std::collections::VecDeque;
@@ -83,7 +83,9 @@ struct Op {
 
 struct Flow {
     index: usize,
+    /// Bytes of an operation that is followed, and how many of them are one.
     size: u64,
+    parts: u64,
     reads: bool,
     writes: bool,
     was_read: bool,
@@ -212,7 +214,7 @@ pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> (Vec
     let hertz = buses.buses[bus as usize].speed.typical.hertz();
     let (spans, comes_round) = table.follow();
     let row = |(f, [from, to]): (&Flow, [Moved; 2])| {
-        let ops = (to.bytes - from.bytes) as f64 / f.each() as f64;
+        let ops = (to.bytes - from.bytes) as f64 / (f.each() * f.parts) as f64;
         let cost = if ops > 0.0 { to.cost.minus(from.cost).times(1.0 / ops) } else { Cost::default() };
         Row { flow: f.index, rate: to.rate(&from) * f.size as f64 / f.each() as f64 * hertz, cost }
     };
@@ -226,22 +228,38 @@ fn steady(marks: &[Mark]) -> bool {
     (rate(b, c) / rate(a, b) - 1.0).abs() <= STEADY
 }
 
+/// Into how many equal ones an operation of a flow is cut where it takes more transactions than are followed: one that
+/// alternates reads and writes at different rates, and at least some of both are in a mean. One after the other they
+/// take as long as the whole, and pauses between are cut with them.
+fn parts(flow: &BusFlow, timing: &TransactionTiming, most: u64) -> u64 {
+    if !(flow.reads() && flow.writes()) {
+        return 1;
+    }
+    let size = flow.size.typical.0;
+    let transactions = size.div_ceil(timing.read.0.max(1)) + size.div_ceil(timing.write.0.max(1));
+    transactions.div_ceil(most).next_power_of_two()
+}
+
 impl Table {
     fn new(buses: &Buses, bus: u32, corner: Corner) -> Table {
         let planned = &buses.buses[bus as usize];
         let (speed, hertz) = (planned.speed.typical, planned.speed.typical.hertz());
-        let on_it = buses.flows.iter().enumerate().filter(|(_, f)| buses.devices[f.device as usize].bus == bus);
-        let flows: Vec<Flow> = on_it
-            .map(|(index, f)| Flow {
+        let on_it = || buses.flows.iter().enumerate().filter(|(_, f)| buses.devices[f.device as usize].bus == bus);
+        let most = (MOST / on_it().count().max(1) as u64).max(1);
+        let flow = |(index, f): (usize, &BusFlow)| {
+            let (size, parts) = (f.size.typical.0, parts(f, &buses.timing(f.device, corner), most));
+            Flow {
                 index,
-                size: f.size.typical.0,
+                size: size.div_ceil(parts),
+                parts,
                 reads: f.reads(),
                 writes: f.writes(),
                 was_read: false,
                 current: None,
                 closed: match f.program {
                     Program::Closed { outstanding, think, .. } => {
-                        Some((outstanding, (think.seconds() * hertz - 1e-6).ceil().max(0.0) as u64))
+                        let think = think.seconds() * hertz / parts as f64;
+                        Some((outstanding, (think - 1e-6).ceil().max(0.0) as u64))
                     }
                     _ => None,
                 },
@@ -250,8 +268,9 @@ impl Table {
                 bytes: 0,
                 cost: Cost::default(),
                 whole: Moved::default(),
-            })
-            .collect();
+            }
+        };
+        let flows: Vec<Flow> = on_it().map(flow).collect();
         let devices = planned.devices.iter().map(|d| {
             let k = &buses.devices[*d as usize].keys;
             let rates = [(&k.rate, true, true), (&k.read_rate, true, false), (&k.write_rate, false, true)];

@@ -122,8 +122,18 @@ fn what_broke_a_law_keeps_it() {
     assert!(!says(many));
     // Where no period was found, rates were those up to a moment in the middle of operations: reads that are sent away
     // again and again are slower than the writes behind them.
-    let (off, edge) = apart_in(include_str!("../../cases/bus-cut-off-while-it-reads.toml"), 50.0);
+    let reads = include_str!("../../cases/bus-cut-off-while-it-reads.toml");
+    let (off, edge) = apart_in(reads, 50.0);
     assert!(off.abs() < 0.01 + edge, "{off}");
+    // One that is longer than what is followed was taken to read for ever.
+    let share = |size: &str| {
+        let (plan, d) = crate::common::plan(reads, &[&format!("flows.f.size={size}")]);
+        estimate(&plan.unwrap_or_else(|| panic!("{d}")), &d).flows[0].share.typical
+    };
+    let usual = share("64 KiB");
+    for size in ["300000 B", "1 MiB", "1 GiB"] {
+        assert!((share(size) / usual - 1.0).abs() < 0.03, "{size}: {} and {usual}", share(size));
+    }
     // Four that begin in one moment stand in each other's way for some fifty operations each; the share was their mean.
     let apart_late = include_str!("../../cases/bus-alternate-saturated.toml");
     assert!(says(apart_late));
