@@ -36,7 +36,7 @@ const ON_ONE: u64 = 128;
 /// so many pages, or as many as are outstanding so often.
 const TIMES: u64 = 6;
 const OF_ONE: u64 = 20_000;
-const OF_EACH: u64 = 600;
+const OF_EACH: u64 = 2400;
 const PAGES: u64 = 120_000;
 const ROUNDS: u64 = 120;
 
