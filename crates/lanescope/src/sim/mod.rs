@@ -364,10 +364,7 @@ impl System {
         all.flat_map(|groups| self.of(groups[0].technology).reports(view, groups)).collect()
     }
 
-    fn open_window(&mut self, plan: &Plan, now: u64) {
-        if let Some(flows) = &mut self.infiniband.flow_level {
-            flows.open_window(plan, now);
-        }
+    fn open_window(&mut self, now: u64) {
         self.all_mut().into_iter().for_each(|side| side.open_window(now));
     }
 
@@ -379,7 +376,7 @@ impl System {
 
     /// Puts down what programs at flow level have moved up to a moment, in the ledgers of everything that carries it.
     fn put_down(&mut self, plan: &Plan, now: u64) {
-        let ledgers = self.infiniband.flow_level.as_ref().map(|flows| flows.ledgers(plan, now));
+        let ledgers = self.infiniband.flow_level.as_mut().map(|flows| flows.ledgers(plan, now));
         let Some(([infiniband, pcie], frames)) = ledgers else { return };
         self.infiniband.take_ledgers(infiniband);
         self.pcie.take_ledgers(pcie);

@@ -523,7 +523,7 @@ impl Run {
         self.counts_at_window = self.system.counts();
         let switched = self.system.switched(&self.plan, self.now);
         self.switched_at_window = switched.into_iter().map(|c| (c.packets, c.time)).collect();
-        self.system.open_window(&self.plan, self.now);
+        self.system.open_window(self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);
         self.payload_at_batch = self.counts_at_window.iter().map(|c| c.payload).collect();

@@ -1,5 +1,6 @@
 //! What has happened to a flow since time 0, whatever its medium.
 
+use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
 
 /// Femtoseconds in a second.
@@ -119,6 +120,25 @@ pub(in crate::sim) struct Carried {
     pub(in crate::sim) bytes: f64,
     pub(in crate::sim) payload: f64,
     pub(in crate::sim) packets: f64,
+}
+
+/// A ledger of what is summed up in floats, no part of which is less than at an earlier count: the order of a sum, and
+/// a float's noise, are no news.
+pub(in crate::sim) fn no_less(now: SlotCounts, before: &SlotCounts) -> SlotCounts {
+    let mut idle = now.idle;
+    idle.iter_mut().zip(before.idle).for_each(|(now, before)| *now = before.max(*now));
+    SlotCounts {
+        payload: now.payload.max(before.payload),
+        framing: now.framing.max(before.framing),
+        requests: now.requests.max(before.requests),
+        acks: now.acks.max(before.acks),
+        update_fc: now.update_fc.max(before.update_fc),
+        ordered_sets: now.ordered_sets.max(before.ordered_sets),
+        tlps: now.tlps.max(before.tlps),
+        data_tlps: now.data_tlps.max(before.data_tlps),
+        idle,
+        ..now
+    }
 }
 
 /// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here

@@ -475,12 +475,13 @@ impl FlowLevel {
 
     /// What programs have carried over each wire up to now.
     pub(in crate::sim) fn take_programs(&mut self, frames: &[tally::Carried]) {
-        self.programs.clear();
-        self.programs.extend(frames.iter().map(|c| {
+        for (sum, c) in self.programs.iter_mut().zip(frames) {
             let gap = c.packets * (PREAMBLE + GAP) as f64;
             let framing = (c.bytes - c.payload - gap).max(0.0);
-            Carried { payload: c.payload, framing, gap, frames: c.packets, held: 0.0 }
-        }));
+            // The order of a sum is no news.
+            let (payload, framing) = (c.payload.max(sum.payload), framing.max(sum.framing));
+            *sum = Carried { payload, framing, gap: gap.max(sum.gap), frames: c.packets.max(sum.frames), held: 0.0 };
+        }
     }
 
     /// What each wire has carried up to a moment.

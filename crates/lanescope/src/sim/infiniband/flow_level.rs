@@ -5,8 +5,8 @@
 //! engine of the two adapters, and everything on PCIe between these and their hosts' memory. All of that has one rate,
 //! which changes only when another message comes or goes (`core/max_min`). So its bytes have gone when the slowest of
 //! these has had its time at those rates, and it has arrived as much later as it would be alone. Messages between two
-//! ports go in order, those of others at once, and each has as many packets as the others, since these take turns; but one that comes to a port that is
-//! sending waits for what the port has read ahead of others.
+//! ports go in order, those of others at once, and each has as many packets as the others, since these take turns; but
+//! one that comes to a port that is sending waits for what the port has read ahead of others.
 
 use crate::mpi::{Post, What};
 use crate::plan::Plan;
@@ -18,7 +18,7 @@ use crate::scenario::quantity::Corner;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::max_min::MaxMin;
 use crate::sim::core::moments::Moments;
-use crate::sim::core::tally::Carried;
+use crate::sim::core::tally::{Carried, no_less};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Alone {
     carriage: Carriage,
-    /// For how long it has what it has longest; and when that begins, from when it is handed over: when its adapter asks
-    /// for its data, or earlier, so that it ends when the message arrives.
+    /// For how long it has what it has longest; and when that begins, from when it is handed over: when its adapter
+    /// asks for its data, or earlier, so that it ends when the message arrives.
     longest: f64,
     begins: u64,
 }
@@ -167,8 +167,8 @@ pub(in crate::sim) struct FlowLevel {
     carried: Vec<Carried>,
     /// Bytes that each flow of PCIe has moved.
     moved: Vec<f64>,
-    /// Idle slots of each wire of InfiniBand, and of PCIe, when the window opened.
-    idle_at_window: [Vec<u64>; 2],
+    /// What [`FlowLevel::ledgers`] gave the last time.
+    ledgers: [Vec<SlotCounts>; 2],
     /// Kept between calls for its room alone.
     uses: Vec<(u32, f64)>,
 }
@@ -205,7 +205,7 @@ impl FlowLevel {
             begun: 0,
             carried: vec![Carried::default(); speeds.len()],
             moved: vec![0.0; costs.on_pcie().takes.len()],
-            idle_at_window: [vec![0; 2 * cluster.links.len()], vec![0; 2 * plan.links.len()]],
+            ledgers: [Vec::new(), Vec::new()],
             uses: Vec::new(),
             speeds,
             costs,
@@ -422,11 +422,10 @@ impl FlowLevel {
     }
 
     /// The ledgers of all wires at a moment: of InfiniBand and of PCIe; and what those of Ethernet have carried.
-    pub(in crate::sim) fn ledgers(&self, plan: &Plan, now: u64) -> ([Vec<SlotCounts>; 2], Vec<Carried>) {
+    pub(in crate::sim) fn ledgers(&mut self, plan: &Plan, now: u64) -> ([Vec<SlotCounts>; 2], Vec<Carried>) {
         let (mut carried, moved) = self.up_to(now);
         let frames = carried.split_off(2 * plan.cluster.links.len());
-        let [idle, idle_on_pcie] = &self.idle_at_window;
-        let infiniband = carried.iter().zip(&self.speeds).zip(idle).map(|((c, speed), idle)| {
+        let infiniband = carried.iter().zip(&self.speeds).map(|(c, speed)| {
             let counts = SlotCounts {
                 payload: c.payload as u64,
                 framing: (c.bytes - c.payload).max(0.0) as u64,
@@ -434,13 +433,13 @@ impl FlowLevel {
                 data_tlps: c.packets.round() as u64,
                 ..SlotCounts::default()
             };
-            with_idle(counts, now as f64 * speed, *idle)
+            with_idle(counts, now as f64 * speed)
         });
         let mut sums = vec![SlotsOfByte::default(); 2 * plan.links.len()];
         for (slots, bytes) in self.costs.on_pcie().slots.iter().zip(&moved).filter(|(_, bytes)| **bytes > 0.0) {
             slots.iter().for_each(|(wire, s)| sums[*wire as usize].add(s, *bytes));
         }
-        let pcie = sums.iter().zip(plan.directions()).zip(idle_on_pcie).map(|((s, hop), idle)| {
+        let pcie = sums.iter().zip(plan.directions()).map(|(s, hop)| {
             let link = plan.link(hop.link);
             let slots = now as f64 * 1e-15 * link.speed.typical.coded().bytes();
             let counts = SlotCounts {
@@ -454,15 +453,14 @@ impl FlowLevel {
                 data_tlps: s.data_tlps as u64,
                 ..SlotCounts::default()
             };
-            with_idle(counts, slots, *idle)
+            with_idle(counts, slots)
         });
-        ([infiniband.collect(), pcie.collect()], frames)
-    }
-
-    /// The window opens.
-    pub(in crate::sim) fn open_window(&mut self, plan: &Plan, now: u64) {
-        let (ledgers, _) = self.ledgers(plan, now);
-        self.idle_at_window = ledgers.map(|all| all.iter().map(|c| c.idle.iter().sum()).collect());
+        let all: [Vec<SlotCounts>; 2] = [infiniband.collect(), pcie.collect()];
+        for (last, now) in self.ledgers.iter_mut().zip(all) {
+            last.resize(now.len(), SlotCounts::default());
+            last.iter_mut().zip(now).for_each(|(last, now)| *last = no_less(now, last));
+        }
+        (self.ledgers.clone(), frames)
     }
 }
 
@@ -489,11 +487,9 @@ fn count(
     }
 }
 
-/// A ledger with what is left of so many slots. Each part is rounded down by itself, so that none falls from one count
-/// to the next; idle slots are no fewer than at an earlier count, a float's noise or not.
-fn with_idle(mut counts: SlotCounts, slots: f64, before: u64) -> SlotCounts {
-    let idle = slots - counts.busy() as f64;
-    counts.idle[Idle::NothingToSend as usize] = (idle.max(0.0) as u64).max(before);
+/// A ledger with what is left of so many slots.
+fn with_idle(mut counts: SlotCounts, slots: f64) -> SlotCounts {
+    counts.idle[Idle::NothingToSend as usize] = (slots - counts.busy() as f64).max(0.0) as u64;
     counts
 }
 
