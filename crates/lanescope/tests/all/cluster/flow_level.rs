@@ -256,8 +256,8 @@ fn ledgers_are_those_of_packets() {
     }
 }
 
-/// The NAS integer sort among 16 ranks behind PCIe, an all-to-all of unequal parts at once: packets of many messages wait
-/// for one another, which flow level leaves out, so it is faster, by no more than the goal for completion times.
+/// The NAS integer sort among 16 ranks behind PCIe, an all-to-all of unequal parts at once: packets of many messages
+/// wait for one another, which flow level leaves out, so it is faster, by no more than the goal for completion times.
 #[test]
 fn a_benchmark_takes_as_long_as_by_packets() {
     let text = include_str!("../../../studies/dell-hpc/ib-pcie.toml");
