@@ -130,6 +130,17 @@ fn one_message_at_a_time_takes_what_the_estimate_says() {
     });
 }
 
+/// A random cluster with one rank on each node, which would else exchange through its memory, and large buffers.
+pub(super) fn with_room(text: &str) -> String {
+    let large = |line: &str| match line.split_once(" = ").map_or(line, |l| l.0) {
+        "buffer" | "receive_buffer" | "each" => String::new(),
+        _ if line.ends_with("\"infiniband-switch\"") => format!("{line}\nbuffer = \"1 MiB\"\n"),
+        _ if line.ends_with("\"channel-adapter\"") => format!("{line}\nreceive_buffer = \"1 MiB\"\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(large).collect()
+}
+
 /// The same between two of any cluster: links of different speeds, switches that cut through, buses. What comes to a
 /// bus out of step with its clock waits for an edge, up to a clock: at the sender a doorbell and a completion, at the
 /// receiver the data; three times where a handshake goes before the data. Few credits have a law of their own, below.
@@ -140,14 +151,7 @@ fn one_message_at_a_time_takes_as_long_in_any_cluster() {
     let result = runner(Config::default()).run(&(0..4usize, vec(any::<u8>(), 0..400)), |(size, bytes)| {
         let (size, number) = [("0 B", 0), ("100 B", 100), ("8 KiB", 8192), ("200 KiB", 204_800)][size];
         let text = with_program(&any_cluster(&bytes), &to_and_fro(size));
-        let large = |line: &str| match line.split_once(" = ").map_or(line, |l| l.0) {
-            // Nor are there two ranks on a node, which would exchange through its memory.
-            "buffer" | "receive_buffer" | "each" => String::new(),
-            _ if line.ends_with("\"infiniband-switch\"") => format!("{line}\nbuffer = \"1 MiB\"\n"),
-            _ if line.ends_with("\"channel-adapter\"") => format!("{line}\nreceive_buffer = \"1 MiB\"\n"),
-            _ => format!("{line}\n"),
-        };
-        let text: String = text.lines().map(large).collect();
+        let text = with_room(&text);
         tried.set(tried.get() + 1);
         // A cluster may have no way from one to the other.
         let (Some(made), d) = plan(&text, &[]) else { return Ok(()) };
