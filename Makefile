@@ -164,14 +164,17 @@ guided: rust ## the command, optimised by the profile of its own runs: target/gu
 	RUSTFLAGS="-C profile-use=$(GUIDED)/profile" $(GUIDED_BUILD)
 	cp $(GUIDED)/$(HOST_TARGET)/release/lanescope $(GUIDED)/lanescope
 
-# From where MQSim is cloned: the one peer that Debian does not have.
+# From where MQSim and htsim are cloned: the peers that Debian does not have.
 MQSIM_SOURCE ?= https://github.com/CMU-SAFARI/MQSim
+HTSIM_SOURCE ?= https://github.com/Broadcom/csg-htsim
 
-bench-peers: rust ## speed beside ns-3, SMPI and MQSim, in turn on one core; installs them (Debian) or builds them in target/peers
+bench-peers: rust ## speed beside ns-3, htsim, SMPI and MQSim, in turn on one core; installs them (Debian) or builds them in target/peers
 	apt-get install -qy --no-install-recommends libns3-dev simgrid libsimgrid-dev g++ make pkg-config
 	test -d target/peers/MQSim || git clone --quiet $(MQSIM_SOURCE) target/peers/MQSim
 	$(MAKE) --silent -C target/peers/MQSim
-	$(CARGO) bench -p lanescope --bench simulate -- ns-3
+	test -d target/peers/htsim || git clone --quiet $(HTSIM_SOURCE) target/peers/htsim
+	$(MAKE) --silent -C target/peers/htsim/sim libhtsim.a
+	HTSIM=$(CURDIR)/target/peers/htsim $(CARGO) bench -p lanescope --bench simulate -- ": "
 	$(CARGO) bench -p lanescope --bench smpi
 	MQSIM=$(CURDIR)/target/peers/MQSim $(CARGO) bench -p lanescope --bench nvme
 

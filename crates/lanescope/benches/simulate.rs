@@ -4,7 +4,8 @@
 //! queue (FT8, FT16), and a queue with one server (M/M/1). They are compiled here, and each of our figures is measured
 //! in turn with its yardstick, in CPU time on one core; only the ratio of the medians means something on a machine that
 //! others use too. Where ns-3 is installed (`apt-get install libns3-dev g++`), it is such a program too: the rows that
-//! are named after it say how many times its rate ours is.
+//! are named after it say how many times its rate ours is. So is htsim, where `HTSIM` says the folder of its source
+//! (https://github.com/Broadcom/csg-htsim) with its library built: `make -C $HTSIM/sim libhtsim.a`.
 //!
 //! `cargo bench --bench simulate` measures everything, `cargo bench --bench simulate -- reads` what has "reads" in its
 //! name.
@@ -39,11 +40,15 @@ fn main() {
     let pinned = pin();
     let mut rows: Vec<Row> = rows().into_iter().filter(wanted).collect();
     let ns3 = rows.iter().any(|r| r.against.is_ns3()).then(ns3).flatten();
-    let peers = Peers { fat_tree: compile("limit_fattree"), mm1: compile("limit_mm1"), ns3 };
-    let mut skipped = Vec::new();
-    if peers.ns3.is_none() {
-        skipped = rows.extract_if(.., |r| r.against.is_ns3()).map(|r| r.name).collect();
-    }
+    let htsim = rows.iter().any(|r| r.against.is_htsim()).then(htsim).flatten();
+    let peers = Peers { fat_tree: compile("limit_fattree"), mm1: compile("limit_mm1"), ns3, htsim };
+    let missing = |against: Against| match () {
+        () if against.is_ns3() && peers.ns3.is_none() => Some(NO_NS3),
+        () if against.is_htsim() && peers.htsim.is_none() => Some(NO_HTSIM),
+        () => None,
+    };
+    let skipped = rows.extract_if(.., |r| missing(r.against).is_some());
+    let skipped: Vec<_> = skipped.filter_map(|r| Some((r.name, missing(r.against)?))).collect();
     for _ in 0..ROUNDS {
         for row in &mut rows {
             let theirs = row.against.measure(&peers);
@@ -56,13 +61,11 @@ fn main() {
     let core = if pinned { "on core 1" } else { "on any core" };
     println!("{}; CPU time {core}, medians of {ROUNDS} rounds, ours and theirs in turn\n", machine::name());
     print(&rows);
-    if rows.iter().any(|r| r.against.is_ns3()) {
-        println!("\n{NS3_NOTE}");
+    if rows.iter().any(|r| r.against.is_ns3() || r.against.is_htsim()) {
+        println!("\n{PEERS_NOTE}");
     }
-    for name in skipped {
-        println!(
-            "{name:<30} skipped: pkg-config knows no ns3-core, or it cannot be linked (apt-get install libns3-dev g++)"
-        );
+    for (name, why) in skipped {
+        println!("{name:<30} skipped: {why}");
     }
 }
 
@@ -118,6 +121,11 @@ enum Against {
         us: u64,
     },
     Ns3Switch,
+    /// htsim, packets that carry their route over its queues and pipes: the fat tree.
+    HtsimTree {
+        k: u32,
+        us: u64,
+    },
     /// A busy device alone in its plan.
     Alone,
 }
@@ -127,6 +135,7 @@ struct Peers {
     mm1: PathBuf,
     /// Where it is installed: its fat tree and its switch.
     ns3: Option<[PathBuf; 2]>,
+    htsim: Option<PathBuf>,
 }
 
 impl Against {
@@ -135,12 +144,17 @@ impl Against {
             Against::FatTree { k, .. } => format!("FT{k}"),
             Against::Mm1 => "loop".into(),
             Against::Ns3Tree { .. } | Against::Ns3Switch => "ns-3".into(),
+            Against::HtsimTree { .. } => "htsim".into(),
             Against::Alone => "writes".into(),
         }
     }
 
     fn is_ns3(self) -> bool {
         matches!(self, Against::Ns3Tree { .. } | Against::Ns3Switch)
+    }
+
+    fn is_htsim(self) -> bool {
+        matches!(self, Against::HtsimTree { .. })
     }
 
     fn measure(self, peers: &Peers) -> Outcome {
@@ -164,6 +178,11 @@ impl Against {
                 ns3(0, &["--routing=lean".into(), format!("--k={k}"), format!("--simtime={us}e-6")])
             }
             Against::Ns3Switch => ns3(1, &["--mode=lean".into(), "--simtime=0.1".into()]),
+            Against::HtsimTree { k, us } => {
+                let program = peers.htsim.as_ref().expect("rows against htsim are skipped where it is not");
+                let said = output(program, &[&k.to_string(), &us.to_string()], HTSIM);
+                Outcome { rate: field(&said, "hops/s="), checked: None }
+            }
             Against::Alone => simulated(&devices(1, 256, "write")),
         }
     }
@@ -175,15 +194,22 @@ const NS3: [(&str, &str); 2] = [
     ("ns3_switch", "core network point-to-point csma bridge internet applications traffic-control"),
 ];
 
-const NS3_NOTE: &str = "ns-3: the same topology, pattern and simulated time on both sides. Its frames take 1500 B of \
-    the wire; ours are 1500 B from address to\n\
-    FCS, and 20 B of preamble and gap. A hop is a frame carried over one link. Its switches have FIFOs of 1024 frames \
-    a port; ours, one memory.";
+/// The program on htsim.
+const HTSIM: &str = "htsim_fattree";
+
+const NO_NS3: &str = "pkg-config knows no ns3-core, or it cannot be linked (apt-get install libns3-dev g++)";
+const NO_HTSIM: &str = "HTSIM names no folder of its source with sim/libhtsim.a, or it cannot be linked";
+
+const PEERS_NOTE: &str = "ns-3, htsim: the same topology, pattern and simulated time on both sides. Their frames take \
+    1500 B of the wire; ours are 1500 B from address to\n\
+    FCS, and 20 B of preamble and gap. A hop is a frame carried over one link. Their switches have FIFOs of 1024 \
+    frames a port; ours, one memory.";
 
 fn rows() -> Vec<Row> {
     let ft8 = Against::FatTree { k: 8, us: 500 };
     let ft16 = Against::FatTree { k: 16, us: 100 };
     let (ns3_ft8, ns3_ft16) = (Against::Ns3Tree { k: 8, us: 1000 }, Against::Ns3Tree { k: 16, us: 200 });
+    let (htsim_ft8, htsim_ft16) = (Against::HtsimTree { k: 8, us: 1000 }, Against::HtsimTree { k: 16, us: 200 });
     vec![
         Row::new("writes of 256 B, one device", "hop", ft8, || simulated(&devices(1, 256, "write")))
             .goal(0.1)
@@ -205,6 +231,8 @@ fn rows() -> Vec<Row> {
         Row::new("ns-3: FT8, PFC", "hop", ns3_ft8, || simulated(&fat_tree_of(8, true))),
         Row::new("ns-3: FT16, plain FIFOs", "hop", ns3_ft16, || simulated(&fat_tree_of(16, false))),
         Row::new("ns-3: FT16, PFC", "hop", ns3_ft16, || simulated(&fat_tree_of(16, true))),
+        Row::new("htsim: FT8, plain FIFOs", "hop", htsim_ft8, || simulated(&fat_tree_of(8, false))),
+        Row::new("htsim: FT16, plain FIFOs", "hop", htsim_ft16, || simulated(&fat_tree_of(16, false))),
         Row::new("ns-3: S16, plain FIFOs", "hop", Against::Ns3Switch, || {
             simulated(&S16.replace("\"pause\"", "\"none\""))
         }),
@@ -268,6 +296,17 @@ fn ns3() -> Option<[PathBuf; 2]> {
         compiler.status().is_ok_and(|s| s.success()).then_some(program)
     });
     Some([programs.next()??, programs.next()??])
+}
+
+/// Compiles the program on htsim, where its library has been built.
+fn htsim() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("HTSIM")?).join("sim");
+    let library = folder.join("libhtsim.a");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers").join(HTSIM).with_extension("cc");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(HTSIM);
+    let mut compiler = Command::new("g++");
+    compiler.args(["-O3", "-march=native", "-DNDEBUG", "-I"]).arg(&folder).arg(&source).arg(&library);
+    (library.exists() && compiler.arg("-o").arg(&program).status().is_ok_and(|s| s.success())).then_some(program)
 }
 
 /// The line that a program prints about one of its ways.
