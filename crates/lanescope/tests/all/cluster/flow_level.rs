@@ -5,12 +5,9 @@ use super::agree::{alike, pattern, with_room};
 use super::{check, simulate, simulate_by, to_and_fro, with_program};
 use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::grow::cluster::grow;
-use crate::common::{flow, plan, planned};
-use lanescope::diagnostic::Diagnostics;
+use crate::common::{flow, plan, planned, refused};
 use lanescope::estimate::estimate;
-use lanescope::plan::Plan;
 use lanescope::result::Simulation;
-use lanescope::sim::Run;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
@@ -161,13 +158,6 @@ fn messages_that_meet_have_as_many_packets_each() {
         let [packets, flows] = [&[][..], &[FLOW]].map(|sets| time(&simulate(&text, sets)));
         assert!((flows / packets - 1.0).abs() < 0.1, "{engine}: {packets} s by packets, {flows} s by flows");
     }
-}
-
-/// Why a plan cannot be simulated.
-fn refused(plan: &Plan) -> Vec<String> {
-    let mut d = Diagnostics::default();
-    assert!(Run::new(plan, 1, &mut d).is_none());
-    d.sorted().iter().map(|d| d.message.clone()).collect()
 }
 
 #[test]

@@ -68,6 +68,13 @@ pub(crate) fn planned(text: &str, sets: &[&str]) -> Plan {
     }
 }
 
+/// Why a plan cannot be simulated.
+pub(crate) fn refused(plan: &Plan) -> Vec<String> {
+    let mut d = Diagnostics::default();
+    assert!(Run::new(plan, 1, &mut d).is_none());
+    d.sorted().iter().map(|d| d.message.clone()).collect()
+}
+
 /// What a text comes to by both methods: its estimate, and its simulation to the end.
 pub(crate) fn by_both(text: &str) -> (Report, Simulation) {
     let (plan, d) = plan(text, &[]);

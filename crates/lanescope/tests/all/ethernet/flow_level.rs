@@ -3,12 +3,11 @@
 use super::{plan, planned, within};
 use crate::common::choices::runner;
 use crate::common::grow::ethernet::grow;
-use crate::common::simulate_by;
+use crate::common::{refused, simulate_by};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
-use lanescope::sim::Run;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
@@ -291,13 +290,6 @@ size = "1500 B"
 load = {load}
 "#
     )
-}
-
-/// Why a plan cannot be simulated.
-fn refused(plan: &Plan) -> Vec<String> {
-    let mut d = Diagnostics::default();
-    assert!(Run::new(plan, 1, &mut d).is_none());
-    d.sorted().iter().map(|d| d.message.clone()).collect()
 }
 
 /// 64 leaves of 32 stations with 4 links up: 4 million pairs. Of 2047 destinations 2016 are behind another leaf, so the
