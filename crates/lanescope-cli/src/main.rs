@@ -161,9 +161,9 @@ struct Simulate {
     /// Or the whole of run.max_time, however tight the means are before its end, and however many packets that takes
     #[arg(long, conflicts_with_all = ["length", "until", "vary"])]
     full: bool,
-    /// What to follow: every "packet", or messages as a "flow" each, which share links max-min fair (streams of frames
-    /// on Ethernet, or programs of ranks; the same as --set run.level=…)
-    #[arg(long, value_name = "LEVEL", value_parser = ["packet", "flow"])]
+    /// What to follow: every "packet", messages as a "flow" each, which share links max-min fair (streams of frames on
+    /// Ethernet, or programs of ranks), or "auto": whichever suits the load (the same as --set run.level=…)
+    #[arg(long, value_name = "LEVEL", value_parser = ["packet", "flow", "auto"])]
     level: Option<String>,
     /// Threads for one run, of Ethernet packet by packet where there is enough to do at once: what comes out is the
     /// same with any number of them. Threads that wait for one another lose where cores do other work, too. Default: 1

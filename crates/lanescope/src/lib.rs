@@ -66,7 +66,7 @@ impl Base {
     /// What [`plan()`] gives.
     pub fn plan(&mut self, diagnostics: &mut Diagnostics, sets: &[String], resolver: &dyn Resolver) -> Option<Plan> {
         let scenario = scenario::read_with(diagnostics, self.text.clone(), sets, resolver, &mut self.known)?;
-        plan::build(diagnostics, &scenario).map(estimate::with_message_costs)
+        plan::build(diagnostics, &scenario).map(sim::with_level).map(estimate::with_message_costs)
     }
 }
 
@@ -78,5 +78,5 @@ pub fn plan(
     resolver: &dyn Resolver,
 ) -> Option<Plan> {
     let scenario = scenario::read(diagnostics, scenario, sets, resolver)?;
-    plan::build(diagnostics, &scenario).map(estimate::with_message_costs)
+    plan::build(diagnostics, &scenario).map(sim::with_level).map(estimate::with_message_costs)
 }

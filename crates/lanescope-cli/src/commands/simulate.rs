@@ -54,7 +54,7 @@ pub(crate) fn simulate(
         let needs_packets =
             [("--pcap", a.pcap.is_some()), ("--trace", a.trace.is_some()), ("--series", a.series.is_some())];
         if let Some((option, _)) = needs_packets.into_iter().find(|o| o.1) {
-            return Err(format!("{option} shows packets, and at flow level there are none: leave --level flow out"));
+            return Err(format!("{option} shows packets, and at flow level there are none: take --level packet"));
         }
     }
     let link = a.pcap.as_ref().map(|_| capture::link(plan, a.pcap_link.as_deref())).transpose()?;

@@ -42,10 +42,30 @@ impl Job {
     }
 }
 
+/// What ranks send.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) messages: u64,
+    pub(crate) bytes: f64,
+}
+
+impl Sent {
+    fn one(bytes: u64) -> Sent {
+        Sent { messages: 1, bytes: bytes as f64 }
+    }
+
+    fn plus(self, other: Sent, times: u64) -> Sent {
+        Sent {
+            messages: self.messages.saturating_add(other.messages.saturating_mul(times)),
+            bytes: self.bytes + other.bytes * times as f64,
+        }
+    }
+}
+
 impl Job {
-    /// Messages that all ranks send, counted before any is sent: no more than there are, and not much further than
-    /// `most`. With `steady`, what is timed counts once, since a run may leave it early.
-    pub(crate) fn messages(&self, steady: bool, most: u64) -> u64 {
+    /// What all ranks send, counted before any of it is sent: no more messages than there are, and not much further
+    /// than `most`. With `steady`, what is timed counts once, since a run may leave it early.
+    pub(crate) fn sends(&self, steady: bool, most: u64) -> Sent {
         let n = self.bodies.len() as u32;
         let mut alike: HashMap<*const Body, (u32, u64)> = HashMap::new();
         for (rank, body) in (0..n).zip(&self.bodies) {
@@ -53,15 +73,15 @@ impl Job {
         }
         let mut all: Vec<(u32, u64)> = alike.into_values().collect();
         all.sort_unstable();
-        let mut sum = 0u64;
+        let mut sum = Sent::default();
         for (rank, ranks) in all {
-            let mut count = Count { n, steady, most: most / ranks + 1, sum: 0 };
+            let mut count = Count { n, steady, most: most / ranks + 1, sum: Sent::default() };
             match &*self.bodies[rank as usize] {
                 Body::Steps(steps) => count.steps(steps, 1),
                 Body::Graph(tasks) => tasks.iter().for_each(|t| count.op(&t.op, 1)),
             }
-            sum = sum.saturating_add(count.sum.saturating_mul(ranks));
-            if sum > most {
+            sum = sum.plus(count.sum, ranks);
+            if sum.messages > most {
                 break;
             }
         }
@@ -74,13 +94,13 @@ struct Count {
     n: u32,
     steady: bool,
     most: u64,
-    sum: u64,
+    sum: Sent,
 }
 
 impl Count {
     fn steps(&mut self, steps: &[Step], times: u64) {
         for step in steps {
-            if self.sum > self.most {
+            if self.sum.messages > self.most {
                 return;
             }
             match step {
@@ -96,18 +116,21 @@ impl Count {
 
     fn op(&mut self, op: &Op, times: u64) {
         let sent = match op {
-            Op::Send { .. } | Op::Isend { .. } | Op::Sendrecv { .. } => 1,
+            Op::Send { bytes, .. } | Op::Isend { bytes, .. } | Op::Sendrecv { bytes, .. } => Sent::one(*bytes),
             Op::Collective(what) => {
                 let Ok(call) = Call::new(what, self.n) else { return };
                 // Ranks of a tree send more or less; some of them, so that the least is none too many.
                 let sends = |rank: u32| {
-                    (0..).map_while(|k| call.round(rank, k)).filter(|r| r.send.is_some()).take(self.n as usize).count()
+                    let rounds = (0..).map_while(|k| call.round(rank, k)).filter_map(|round| round.send);
+                    let sizes = rounds.take(self.n as usize).map(|(_, part)| call.bytes(rank, part));
+                    sizes.fold(Sent::default(), |sum, bytes| sum.plus(Sent::one(bytes), 1))
                 };
-                [0, 1, self.n / 2, self.n - 1].into_iter().map(|r| sends(r.min(self.n - 1))).min().unwrap_or(0)
+                let some = [0, 1, self.n / 2, self.n - 1].into_iter().map(|r| sends(r.min(self.n - 1)));
+                some.min_by_key(|sent| sent.messages).unwrap_or_default()
             }
-            _ => 0,
+            _ => Sent::default(),
         };
-        self.sum = self.sum.saturating_add(times.saturating_mul(sent as u64));
+        self.sum = self.sum.plus(sent, times);
     }
 }
 

@@ -103,8 +103,10 @@ pub struct RunLimits {
     pub max_packets: u64,
     /// Start of all random numbers.
     pub seed: u32,
-    /// What a simulation follows.
+    /// What a simulation follows; of one that [`crate::plan()`] has made never [`SimulationLevel::Auto`].
     pub level: SimulationLevel,
+    /// Why that was chosen, where the scenario leaves the choice.
+    pub level_reason: Option<String>,
 }
 
 impl RunLimits {

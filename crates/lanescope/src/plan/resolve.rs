@@ -52,6 +52,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         },
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
         level: scenario.run.level.typical,
+        level_reason: None,
     };
     pcie::build::note_forwarding(&mut parts, &links, &flows);
     let mut plan = Plan {

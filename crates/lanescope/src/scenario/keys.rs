@@ -419,11 +419,11 @@ table! {
         /// Never simulate longer than this, tight or not.
         max_time: default Time, One = "\"1 s\"" Assumed Likely
             "a second of traffic settles what can settle; with ranks an hour, since programs end";
-        /// Never simulate more than so many packets on links, tight or not.
+        /// Never simulate more than so many packets on links, tight or not; at flow level, messages.
         max_packets: default Packets, One = "50_000_000" Assumed Likely "some seconds of work; with ranks 500,000,000";
         /// Start of all random numbers.
         seed: opt Count, One;
-        /// What a simulation follows: packets, or whole messages as flows.
+        /// What a simulation follows: packets, or whole messages as flows; or whichever suits the load.
         level: default SimulationLevel, One = "\"packet\"" Assumed Likely
             "queues, credits and pauses are what often matters";
     }
@@ -436,6 +436,9 @@ words! {
         Packet = "packet",
         /// Messages as flows, which share links max-min fair; for streams of frames, or programs of ranks.
         Flow = "flow",
+        /// Messages where they are long and nothing is stated that only packets have; else packets. The report says
+        /// which, and why.
+        Auto = "auto",
     }
 }
 

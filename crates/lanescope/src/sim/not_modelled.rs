@@ -7,7 +7,7 @@ use crate::scenario::Stated;
 use crate::scenario::keys::SimulationLevel;
 
 /// At either level.
-const FIXED_LENGTH: Gap =
+pub(super) const FIXED_LENGTH: Gap =
     Gap::always("run", &["until", "max_time"], "length", "run.for sets the length, and the run ends then").when(fixed);
 
 /// Declared by kind of table and key, with what happens in its place.
@@ -122,7 +122,7 @@ fn fixed(plan: &Plan, _: &Stated) -> bool {
 /// Of what the scenario of a plan states.
 pub(super) fn of(plan: &Plan) -> Vec<NotModelled> {
     let gaps = match plan.limits.level {
-        SimulationLevel::Packet => NOT_MODELLED,
+        SimulationLevel::Packet | SimulationLevel::Auto => NOT_MODELLED,
         SimulationLevel::Flow => NOT_AT_FLOW_LEVEL,
     };
     not_modelled(plan, "simulate", gaps)

@@ -2,7 +2,7 @@
 
 use crate::plan::FlowGroup;
 use crate::result::{
-    Interval, IoSeen, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts, Verdict,
+    Interval, IoSeen, Note, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts, Verdict,
 };
 use crate::scenario::keys::SimulationLevel;
 use crate::sim::core::stats;
@@ -146,7 +146,12 @@ impl Run {
             (h ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ done
         };
         let fingerprint = self.system.fingerprints().fold(self.seed, fold);
-        let notes = self.system.all().iter().flat_map(|side| side.notes(&view)).collect();
+        let chosen = plan.limits.level_reason.as_ref().map(|why| Note {
+            element: "run.level".into(),
+            mechanism: "level".into(),
+            text: why.clone(),
+        });
+        let notes = chosen.into_iter().chain(self.system.all().iter().flat_map(|side| side.notes(&view))).collect();
         Simulation {
             seed: self.seed,
             fingerprint: format!("{fingerprint:016x}"),

@@ -178,7 +178,7 @@ fn run(plan: &Plan, ways: &Arc<Ways>, job: &JobFlow, corner: Corner) -> Outcome 
     let cluster = &plan.cluster;
     let node_of = job.ranks.iter().map(|e| cluster.endpoints[*e as usize].adapter).collect();
     let steady = job.keys.steady.typical.then_some(plan.limits.until.0);
-    let ahead = job.job.messages(steady.is_some(), MOST_MESSAGES);
+    let ahead = job.job.sends(steady.is_some(), MOST_MESSAGES).messages;
     let mut machine = Machine::new(job.job.clone(), job.costs(corner), Placement { node_of }, steady);
     let mut carrier = Carrier::new(Arc::new(plan.clone()), Arc::clone(ways), corner);
     // When, in which order, the message, and whether it has arrived or only left.

@@ -8,8 +8,9 @@ use crate::common::grow::cluster::grow;
 use crate::common::{flow, plan, planned, refused};
 use lanescope::estimate::estimate;
 use lanescope::result::Simulation;
+use lanescope::scenario::keys::SimulationLevel;
 use proptest::collection::vec;
-use proptest::prelude::any;
+use proptest::prelude::{any, prop_assert, prop_assert_eq};
 use proptest::test_runner::{Config, TestCaseError};
 use std::cell::{Cell, RefCell};
 
@@ -271,4 +272,57 @@ fn what_is_not_followed_is_refused() {
     assert!(refused(&planned(bus, &[FLOW]))[0].contains("links.b"));
     let why = refused(&planned(both, &[FLOW]));
     assert!(why[0].contains("flows.job") && why[0].contains("flows.s") && why[0].contains("together"), "{why:?}");
+}
+
+/// What `auto` follows on random clusters is what one of the two levels gives, to the last digit; which one it says, and
+/// packets wherever the other would be refused.
+#[test]
+fn auto_is_one_of_the_two_levels() {
+    let (flows, packets) = (Cell::new(0), Cell::new(0));
+    let result = runner(Config::default()).run(&(any::<bool>(), vec(any::<u8>(), 0..400)), |(as_it_is, bytes)| {
+        // Half of them with nothing but long messages.
+        let text = if as_it_is { grow(&bytes) } else { with_program(&grown(&bytes), &to_and_fro("1 MiB")) };
+        let (Some(made), _) = plan(&text, &["run.level=auto"]) else { return Ok(()) };
+        let mut chosen = simulate_by(&made, u64::MAX);
+        let at = chosen.notes.iter().position(|n| n.element == "run.level" && n.mechanism == "level");
+        let said = chosen.notes.remove(at.expect("it says what it follows")).text;
+        let level = if chosen.flow_level { FLOW } else { "run.level=packet" };
+        let words = if chosen.flow_level { "as flows" } else { "every packet" };
+        prop_assert!(said.contains(words), "{said}");
+        prop_assert_eq!(&chosen, &simulate(&text, &[level]), "{}", text);
+        let count = if chosen.flow_level { &flows } else { &packets };
+        count.set(count.get() + 1);
+        Ok(())
+    });
+    println!("{} as flows, {} by packets", flows.get(), packets.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(flows.get() > 0 && packets.get() > 0);
+}
+
+/// Which level suits what: packets where messages are short, where a virtual lane is stated, or where there is
+/// something else.
+#[test]
+fn auto_follows_packets_where_they_matter() {
+    let lanes = "lane = 1\n[flows.other]\ndo = \"mpi\"\nranks = [\"n.0\", \"n.1\"]\nprogram = \"alltoall 1 MiB\"\n";
+    let slots = "[parts.h]\nis = \"root-complex\"\ncount = 4\n[links.s]\nbetween = [\"h.*\", \"n.*\"]\n\
+                 pcie = \"gen3 x16\"\n[parts.gpu]\nis = \"endpoint\"\n[links.g]\nbetween = [\"h.0\", \"gpu\"]\n\
+                 pcie = \"gen3 x16\"\n[flows.copy]\nfrom = \"gpu\"\nto = \"h.0.memory\"\ndo = \"write\"\n\
+                 size = \"4 KiB\"\n";
+    let cases = [
+        ("alltoall 64 KiB pairwise", "", true, "16 packets"),
+        ("alltoall 60 KiB pairwise", "", false, "flows.job have 15 packets"),
+        // Of each rank 3 messages of 256 packets, and 40 or 80 of none.
+        ("alltoall 1 MiB pairwise; repeat 20 { barrier }", "", true, "16 packets"),
+        ("alltoall 1 MiB pairwise; repeat 40 { barrier }", "", false, "have 9.253 packets"),
+        ("alltoall 1 MiB", lanes, false, "virtual lane"),
+        ("alltoall 1 MiB", slots, false, "flows.copy"),
+    ];
+    for (program, more, flows, word) in cases {
+        let made = planned(&(bare(4, program) + more), &["run.level=auto"]);
+        let why = made.limits.level_reason.as_deref().unwrap_or_default();
+        assert_eq!(made.limits.level == SimulationLevel::Flow, flows, "{program} {why}");
+        assert!(why.contains(word), "{program}: {why}");
+    }
 }

@@ -8,6 +8,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
+use lanescope::scenario::keys::SimulationLevel;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
@@ -394,4 +395,26 @@ size = "4 KiB"
     let made = planned(text, &[FLOW]);
     let said = refused(&made);
     assert!(said.iter().any(|s| s.contains("flows.w")), "{said:?}");
+}
+
+/// Which level suits what: flows where messages are long or there is too much to remember of packets; packets where
+/// links are saturated, messages short, or a switch's memory is stated.
+#[test]
+fn auto_follows_packets_where_they_matter() {
+    let tree = |k: u32, load: &str| everybody(&["switch"], &format!("fat_tree = {{ k = {k} }}"), load);
+    let open = "{ share = \"60 %\", arrivals = \"poisson\" }";
+    let long = "flows.all.size=1 MB";
+    let cases = [
+        (4, open, vec![long], true, "on average"),
+        (4, open, vec![], false, "flows.all have 1 packets"),
+        (4, "\"saturate\"", vec![long], false, "saturates"),
+        (4, open, vec![long, "parts.switch.memory=64 KiB"], false, "parts.switch.memory"),
+        (32, open, vec![], true, "connections to destinations"),
+    ];
+    for (k, load, sets, flows, word) in cases {
+        let made = planned(&tree(k, load), &[&sets[..], &["run.level=auto"]].concat());
+        let why = made.limits.level_reason.as_deref().unwrap_or_default();
+        assert_eq!(made.limits.level == SimulationLevel::Flow, flows, "{k} {load} {sets:?}: {why}");
+        assert!(why.contains(word), "{k} {load} {sets:?}: {why}");
+    }
 }
