@@ -95,34 +95,41 @@ pub struct Point {
 /// The payloads of the curve: 4 B to 4 KiB.
 const PAYLOADS: [u64; 11] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
-/// One link; writes of `size` in TLPs of at most `mps`.
+/// One link; writes of `size` in TLPs of at most `mps`. What goes the other way comes from another device, since a
+/// processor's stores are of a cache line at most; that device's link is like this one, and half as busy.
 fn scenario(q: &Question, size: Bytes, mps: PayloadSize, dllps: bool) -> String {
     let every = |v: &str| if dllps { v.to_owned() } else { "\"never\"".to_owned() };
     let skp = if q.ordered_sets { "" } else { "skp_interval = \"never\"\n" };
-    let back = if q.both_ways {
+    let link = |name: &str, device: &str| {
         format!(
-            "[flows.down]\nfrom = \"root\"\nto = \"device\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \"{}\"\n",
+            "[links.{name}]\nbetween = [\"root\", \"{device}\"]\npcie = \"{}\"\nmps = \"{mps}\"\nack_every = {}\n\
+             update_fc_every = {}\n{skp}",
+            q.speed,
+            every(&q.ack_every),
+            every(&q.update_fc_every)
+        )
+    };
+    let device = |name: &str| {
+        format!(
+            "[parts.{name}]\nis = \"endpoint\"\necrc = {}\ntags = 16384\nengines = 64\nmax_read_request = \"{}\"\n",
+            q.ecrc, q.request
+        )
+    };
+    let write = |name: &str, from: &str, to: &str| {
+        format!(
+            "[flows.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \"{}\"\n",
             q.header
         )
-    } else {
-        String::new()
     };
-    format!(
-        "[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n[parts.device]\nis = \"endpoint\"\necrc = \
-            {}\ntags = 16384\nengines = 64\nmax_read_request = \"{}\"\n\
-         [links.link]\nbetween = [\"root\", \"device\"]\npcie = \"{}\"\nmps = \"{}\"\nack_every = {}\nupdate_fc_every \
-         = {}\n{skp}\
-         [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \
-         \"{}\"\n{back}",
-        q.completion,
-        q.ecrc,
-        q.request,
-        q.speed,
-        mps,
-        every(&q.ack_every),
-        every(&q.update_fc_every),
-        q.header,
-    )
+    let back = match q.both_ways {
+        true => device("peer") + &link("feed", "peer") + &write("down", "peer", "device"),
+        false => String::new(),
+    };
+    format!("[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n", q.completion)
+        + &device("device")
+        + &link("link", "device")
+        + &write("up", "device", "root.memory")
+        + &back
 }
 
 fn run(diagnostics: &mut Diagnostics, text: String) -> Option<Report> {
@@ -255,5 +262,34 @@ mod tests {
         let at = |p: u64| a.curve.iter().find(|c| c.payload == p).map_or(0.0, |c| c.efficiency);
         assert!((at(64) - 64.0 / 84.0).abs() < 1e-12);
         assert!((at(4096) - 4096.0 / 4116.0).abs() < 1e-12);
+    }
+
+    /// With both directions alike, each carries for each of its TLPs a share of an Ack and an UpdateFC for the other's:
+    /// (n TLPs of payload, header and framing) and two DLLPs of 8 B for n of them.
+    #[test]
+    fn both_directions_carry_the_dllps_of_the_other() {
+        for (speed, mps, every, framing) in
+            [("gen1 x1", 128, 1, 24), ("gen3 x8", 256, 4, 24), ("gen4 x16", 4096, 4, 24), ("gen5 x16", 512, 7, 24)]
+        {
+            let q = Question {
+                speed: speed.into(),
+                payload: format!("{mps} B"),
+                header: "4DW".into(),
+                ecrc: false,
+                ack_every: every.to_string(),
+                update_fc_every: every.to_string(),
+                completion: "64 B".into(),
+                request: "512 B".into(),
+                ordered_sets: false,
+                both_ways: true,
+            };
+            let mut d = Diagnostics::default();
+            let a = wire(&mut d, &q).expect("a valid question");
+            let n = f64::from(every);
+            let (mps, framing) = (f64::from(mps), f64::from(framing));
+            let efficiency = n * mps / (n * (mps + framing) + 16.0);
+            assert!((a.efficiency - efficiency).abs() < 1e-9, "{speed}: {} for {efficiency}", a.efficiency);
+            assert!((a.write / (a.coded * efficiency) - 1.0).abs() < 1e-9, "{speed}: {} of {}", a.write, a.coded);
+        }
     }
 }

@@ -47,6 +47,11 @@ pub(crate) const fn opcode(operation: Operation, first: bool, last: bool) -> u8 
     }
 }
 
+/// Whether a packet of RC is the last of its message, by its opcode: it asks for an acknowledgement.
+pub(crate) const fn ends_message(opcode: u8) -> bool {
+    !matches!(opcode, 0x00 | 0x01 | 0x06 | 0x07 | 0x0D | 0x0E | NONE)
+}
+
 /// What a packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {

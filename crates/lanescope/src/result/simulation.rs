@@ -399,7 +399,11 @@ impl SimulatedFlow {
     pub(crate) fn filled_caches(&self, share: f64) -> Option<(f64, f64)> {
         let ios = self.ios.as_ref()?;
         let (cached, time) = (ios.cached as f64, ios.seen.time);
-        let above = (self.rate.mean - share) / 8.0 * time;
+        let [reads, writes] =
+            ios.seen.counts.iter().fold([0, 0], |[reads, writes], c| [reads + c.reads.bytes, writes + c.writes.bytes]);
+        // Of a mix, reads come the faster for it, too; what is cached is of its writes.
+        let of_writes = writes as f64 / (reads + writes).max(1) as f64;
+        let above = (self.rate.mean - share) / 8.0 * time * of_writes;
         (above > 0.0 && cached > 0.5 * above).then_some((cached, time))
     }
 }

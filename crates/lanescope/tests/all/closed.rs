@@ -357,3 +357,37 @@ fn a_lone_flow_gets_its_share() {
     none_apart(result, &wrong.into_inner());
     assert!(50 * ends.get() <= seen.get().max(50), "{} of {} as a limit ends", ends.get(), seen.get());
 }
+
+/// One operation at a time, with nothing else in the system, through a memory, an engine or a root complex that is
+/// slower than the link: it takes what the report calls its unloaded latency.
+#[test]
+fn an_operation_alone_takes_as_long_as_is_said() {
+    let law = |bytes: Vec<u8>| {
+        let mut c = Choices(bytes.iter());
+        let way = c.of(&["read", "write"]);
+        let other = if way == "read" { "write" } else { "read" };
+        let rate = format!("\"{} GB/s\"", 1 + c.below(20));
+        let (host, device) = match c.below(6) {
+            0 => (format!("memory_bandwidth = {rate}\n"), String::new()),
+            1 => (format!("{way}_bandwidth = {rate}\n"), String::new()),
+            2 => (format!("{other}_bandwidth = {rate}\n"), String::new()),
+            3 => (format!("reads_in_flight = {}\nread_latency = \"900 ns\"\n", 1 + c.below(16)), String::new()),
+            4 => (String::new(), format!("rate = {rate}\n")),
+            _ => (String::new(), format!("{way}_rate = {rate}\n")),
+        };
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\n{host}[parts.d]\nis = \"endpoint\"\ntags = 256\n{device}\
+             [links.l]\nbetween = [\"host\", \"d\"]\npcie = \"gen4 x8\"\nmps = \"256 B\"\n[flows.f]\nfrom = \"d\"\n\
+             to = \"host.memory\"\ndo = \"{way}\"\nsize = \"{} B\"\nload = {{ outstanding = 1 }}\n\
+             [run]\nfor = \"2 ms\"\n",
+            4 * c.about(16, 100_000)
+        );
+        let (r, s) = (run(&text, &[]), simulate(&text, &[]));
+        let (said, seen) = (flow(&r, "f").latency.typical, simulated(&s, "f").latency.mean);
+        let off = seen / said - 1.0;
+        proptest::prop_assert!(off.abs() < 0.05, "{seen} s, said {said} s: {off:+.3}\n{text}");
+        Ok::<(), TestCaseError>(())
+    };
+    let said = runner(Config::default()).run(&vec(any::<u8>(), 32), law);
+    said.unwrap_or_else(|e| panic!("{e}"));
+}

@@ -628,3 +628,76 @@ fn every_row_of_the_table_is_a_key() {
         assert!(monotone(&text, of, key, [low, high], 0).is_some(), "{of} {key}");
     }
 }
+
+/// Two devices at one memory that both of them could fill, or one that reads it and writes it: it serves the reads and
+/// the writes of each port in turn, so neither many tags nor long operations get more of it, by both methods.
+#[test]
+fn a_memory_serves_in_turn() {
+    let law = |bytes: Vec<u8>| {
+        let mut c = common::choices::Choices(bytes.iter());
+        let mut text = format!(
+            "[parts.host]\nis = \"root-complex\"\nmemory_bandwidth = \"{} GB/s\"\n[run]\nfor = \"300 us\"\n",
+            4 + c.below(8)
+        );
+        for device in ["a", "b"] {
+            text += &format!(
+                "[parts.{device}]\nis = \"endpoint\"\ntags = {}\n[links.{device}]\nbetween = [\"host\", \
+                 \"{device}\"]\npcie = \"gen4 x16\"\nmps = \"256 B\"\n",
+                64 + c.below(192)
+            );
+        }
+        let second = c.of(&["a", "b"]);
+        for (flow, device) in [("f", "a"), ("g", second)] {
+            // Of one device a read and a write: two that are alike would share its tags.
+            let way = if flow == "f" && second == "a" { "read" } else { c.of(&["read", "write"]) };
+            let way = if flow == "g" && second == "a" { "write" } else { way };
+            text += &format!(
+                "[flows.{flow}]\nfrom = \"{device}\"\nto = \"host.memory\"\ndo = \"{way}\"\nsize = \"{}\"\n",
+                c.of(&["4 KiB", "64 KiB", "1 MiB"])
+            );
+        }
+        let (plan, diagnostics) = common::plan(&text, &[]);
+        let plan = plan.ok_or_else(|| TestCaseError::fail(text.clone()))?;
+        let (closed, seen) = (estimate(&plan, &diagnostics), simulated(&plan));
+        for (f, s) in closed.flows.iter().zip(&seen.flows) {
+            let off = s.rate.mean / f.share.typical - 1.0;
+            proptest::prop_assert!(off.abs() < 0.05, "flows.{}: {off:+.3}\n{text}", f.name);
+        }
+        Ok(())
+    };
+    let said = runner(Config::default()).run(&vec(any::<u8>(), 64), law);
+    said.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// What passes through a root complex of so much bandwidth: completions are not kept back for ever by writes that come
+/// in by the same port, nor these by them.
+#[test]
+fn peers_have_turns_by_class() {
+    let text = "[parts.host]\nis = \"root-complex\"\npeer_bandwidth = \"10 GB/s\"\n[parts.d]\n\
+                is = \"endpoint\"\ncount = 2\n[links.l]\nbetween = [\"host\", \"d.*\"]\npcie = \"gen3 x16\"\n\
+                mps = \"256 B\"\n[flows.w]\nfrom = \"d.0\"\nto = \"d.1\"\ndo = \"write\"\nsize = \"64 KiB\"\n\
+                [flows.r]\nfrom = \"d.1\"\nto = \"d.0\"\ndo = \"read\"\nsize = \"64 KiB\"\n[run]\nfor = \"200 us\"\n";
+    let (plan, _) = common::plan(text, &[]);
+    let seen = simulated(&plan.expect("a plan"));
+    let [w, r] = [0, 1].map(|f: usize| seen.flows[f].rate.mean);
+    assert!(w > r / 3.0 && r > w / 3.0, "{w} and {r} b/s");
+    // A byte of either is a byte of the 10 GB/s, with its header.
+    assert!((w + r) / 80e9 > 0.85, "{w} and {r} b/s");
+}
+
+/// One read of 64 B at a time beside writes that fill the link: what holds it back is that it has one outstanding, and
+/// twice as wide a link would change nothing.
+#[test]
+fn who_has_all_that_he_can_is_held_by_himself() {
+    let text = "[parts]\nhost = { is = \"root-complex\" }\nsw = { is = \"switch\" }\n\
+                d = { is = \"endpoint\", count = 2 }\n[links]\n\
+                up = { between = [\"host\", \"sw.up\"], pcie = \"gen3 x8\" }\n\
+                b = { between = [\"sw.down.*\", \"d.*\"], pcie = \"gen3 x8\" }\n[flows.poll]\nfrom = \"d.0\"\n\
+                to = \"host.memory\"\ndo = \"read\"\nsize = \"64 B\"\nload = { outstanding = 1 }\n[flows.stream]\n\
+                from = \"d.1\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"1 MiB\"\n";
+    let (plan, diagnostics) = common::plan(text, &[]);
+    let report = estimate(&plan.expect("a plan"), &diagnostics);
+    let [poll, stream] = [0, 1].map(|f: usize| &report.flows[f]);
+    assert_eq!(poll.bound_by.element, "flows.poll");
+    assert!(stream.bound_by.element.starts_with("links.up"), "{:?}", stream.bound_by);
+}

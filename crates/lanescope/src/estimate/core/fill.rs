@@ -501,6 +501,7 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
                 let by = Some(self.tight[t].resource);
                 for u in self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0 && p.rate[u.flow].is_none()) {
                     match fixed.get_mut(p.among[u.flow]) {
+                        _ if has_all(u.flow, p) => {} // It would have no more if that were not full.
                         None => {
                             p.among[u.flow] = fixed.len();
                             fixed.push(Fixed { flow: u.flow, by, behind: None });

@@ -514,8 +514,10 @@ impl Carrier {
             let places = [place(full, blocks_full, land_full), place(last, blocks_last, land_last)];
             let paced = |size: f64, place: Place| hop.paced(size, place.blocks, largest, place.until_free);
             let pace = paced(full, places[0]);
-            let total = (train.n - 1.0) * pace + if many { last } else { paced(last, places[1]) };
-            self.paced[hop.timeline] += total;
+            let paced_last = paced(last, places[1]);
+            let total = (train.n - 1.0) * pace + if many { last } else { paced_last };
+            // Others follow its last packet.
+            self.paced[hop.timeline] += (train.n - 1.0) * pace + paced_last;
             let free = self.book(hop.timeline, when.first, total, !many);
             if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
                 *packets += train.n;

@@ -3,7 +3,7 @@
 use crate::estimate::core::alike;
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Ceiling, Key};
-use crate::estimate::pcie::latency::Unloaded;
+use crate::estimate::pcie::latency::{Unloaded, last_piece};
 use crate::estimate::pcie::requester::{ends_with_operation, operation};
 use crate::estimate::{Outcome, alone, binding, bound_of_framing, bounds, element};
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
@@ -26,7 +26,8 @@ pub(in crate::estimate) fn flow_report(
     let bound_all = bounds(members, [slower, typical, faster]);
     // Only wires, all their slots, only packets.
     let framing_limit = bound_of_framing(plan, typical, members) * 8.0;
-    let times = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| slowest(plan, c, members));
+    let corners = [(Corner::Slower, slower), (Corner::Typical, typical), (Corner::Faster, faster)];
+    let times = corners.map(|(c, o)| slowest(plan, c, o, members));
     let at =
         |pick: fn(&Times) -> f64| Ranged { slower: pick(&times[0]), typical: pick(&times[1]), faster: pick(&times[2]) };
     let latency = at(|t| t.operation);
@@ -99,19 +100,52 @@ struct Times {
     request: f64,
 }
 
-fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
+fn slowest(plan: &Plan, corner: Corner, outcome: &Outcome, members: &[usize]) -> Times {
     let mut worst = Times::default();
-    for flow in members.iter().map(|&i| &plan.flows[i]) {
-        worst.operation = worst.operation.max(operation(plan, corner, flow) * 1e-9);
+    for &i in members {
+        let flow = &plan.flows[i];
+        let (mut time, mut piece) = (operation(plan, corner, flow), plan.write_payload(corner, flow));
         if flow.reads() {
             let request = plan.request_size(corner, flow);
             let size = flow.size.at(corner).0.min(request);
             let read = Unloaded::new(plan, corner).read(flow, size, request);
             worst.first = worst.first.max(read.first * 1e-9);
             worst.request = worst.request.max(read.last * 1e-9);
+            piece = request;
         }
+        if flow.op.typical != Do::Alternate {
+            time = time.max(held_back(plan, corner, outcome, i, piece));
+        }
+        worst.operation = worst.operation.max(time * 1e-9);
     }
     worst
+}
+
+/// What an operation of a flow takes at least where something on its way has a rate of its own, ns: its last piece goes
+/// unloaded when that has taken in all before it.
+fn held_back(plan: &Plan, corner: Corner, outcome: &Outcome, i: usize, piece: u64) -> f64 {
+    let flow = &plan.flows[i];
+    let size = flow.size.at(corner).0;
+    let last = last_piece(size, piece);
+    let unloaded = match flow.reads() {
+        true => Unloaded::new(plan, corner).read(flow, last, last).last,
+        false => Unloaded::new(plan, corner).write(flow, last),
+    };
+    let only = [i];
+    let before = outcome.used_by(&only).filter_map(|r| {
+        let takes: f64 = r.uses.iter().filter(|u| u.flow == i).map(|u| u.weight).sum();
+        let bytes = match r.key {
+            Key::Memory(..) | Key::Core(_) | Key::Engine(..) => size - last,
+            // So many are worked on at once, and no others before one is done.
+            Key::ReadsInFlight(_) => {
+                let most = r.capacity.max(1.0) as u64;
+                (size.div_ceil(piece).div_ceil(most) - 1).saturating_mul(most).saturating_mul(piece)
+            }
+            _ => return None,
+        };
+        Some(bytes as f64 * takes / r.capacity)
+    });
+    unloaded + before.fold(0.0, f64::max) * 1e9
 }
 
 /// The name of the element behind something with a capacity.

@@ -121,6 +121,12 @@ pub(in crate::plan) fn build(
             cluster.jobs.push(job);
         }
     }
+    // One that left its repetitions early would be no load any more for the others.
+    if cluster.jobs.len() > 1 {
+        for steady in cluster.jobs.iter_mut().map(|j| &mut j.keys.steady).filter(|q| q.default) {
+            *steady = steady.with(false);
+        }
+    }
     let on_wires = |j: &&JobFlow| j.ranks.iter().any(|e| cluster.endpoints[*e as usize].out.is_some());
     let largest = cluster.jobs.iter().filter(on_wires).map(|j| j.mtu).max();
     buffers(diagnostics, &cluster, largest.unwrap_or(0));

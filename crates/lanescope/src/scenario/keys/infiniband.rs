@@ -162,7 +162,8 @@ table! {
         /// by size and ranks as MPICH chooses (Thakur et al., IJHPCA 19(1), 2005). A program names it behind a
         /// collective: allreduce 8 B ring.
         algorithm: opt String, One;
-        /// Whether repetitions may end when their time is steady within run.until.
+        /// Whether repetitions may end when their time is steady within run.until. Of several programs only where it is
+        /// stated: one that has ended loads nothing for the others.
         steady: default bool, One = "true" Assumed Likely "a simulated repetition is like the one before";
         /// Queue pairs between two ranks; messages take them in turn.
         connections: default NonZeroU32, One = "1" Assumed Likely "MPI libraries have one between two processes";

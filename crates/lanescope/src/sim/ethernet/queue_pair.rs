@@ -3,9 +3,11 @@
 //!
 //! Go-back-N: the receiver takes packets in their order, drops what comes behind a gap and says so once; the sender
 //! goes back to the gap. Selective (Mittal et al., SIGCOMM 2018): the receiver keeps what comes behind a gap and names
-//! each packet that is missing. Where neither tells, a time-out does. Acknowledgements go like all notices before
-//! everything else, and are not lost.
+//! each packet that is missing. Where neither tells, a time-out does: its time runs while a packet that asks for an
+//! acknowledgement has none (IBA 9.7.6.1.3), so not before the last packet of a message has left. Acknowledgements go
+//! like all notices before everything else, and are not lost.
 
+use crate::protocol::roce;
 use crate::scenario::keys::Retransmission;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::ethernet::{Arena, Frame, NONE};
@@ -25,6 +27,14 @@ pub(super) struct Rule {
     pub(super) window: u32,
 }
 
+impl Rule {
+    /// Of selective receivers, whose window the sender may fill: after so many packets, half of it, they acknowledge
+    /// all, too.
+    fn acknowledges_halves(&self) -> Option<u32> {
+        (self.kind == Retransmission::Selective).then(|| (self.window / 2).max(1))
+    }
+}
+
 /// A queue pair's packets at the sender.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
@@ -33,6 +43,8 @@ pub(super) struct Sending {
     base: u32,
     cursor: u32,
     next: u32,
+    /// Behind the last packet that asks for an acknowledgement.
+    asked: u32,
     /// Selective: those that are to be sent again, and those that the receiver misses.
     missing: BTreeSet<u32>,
     named: BTreeSet<u32>,
@@ -54,6 +66,7 @@ impl Sending {
             base: 0,
             cursor: 0,
             next: 0,
+            asked: 0,
             missing: BTreeSet::new(),
             named: BTreeSet::new(),
             kept: VecDeque::new(),
@@ -81,7 +94,7 @@ impl Sending {
         let number = self.number()?;
         self.missing.remove(&number);
         self.cursor = self.cursor.max(number + 1);
-        self.deadline = now + self.rule.timeout;
+        self.wait_from(now);
         self.kept.get((number - self.base) as usize).copied()
     }
 
@@ -91,9 +104,18 @@ impl Sending {
         self.next += 1;
         self.cursor = self.next;
         self.kept.push_back(*made);
-        if self.deadline == NEVER {
-            self.deadline = now + self.rule.timeout;
+        let half_window = self.rule.acknowledges_halves().is_some_and(|half| self.next % half == 0);
+        if made.last || roce::ends_message(made.opcode) || half_window {
+            self.asked = self.next;
         }
+        if self.deadline == NEVER {
+            self.wait_from(now);
+        }
+    }
+
+    /// Waits for an acknowledgement from now on, if it has asked for one.
+    fn wait_from(&mut self, now: u64) {
+        self.deadline = if self.asked > self.base { now + self.rule.timeout } else { NEVER };
     }
 
     /// Packets before this one have come. How many are no longer kept.
@@ -106,7 +128,7 @@ impl Sending {
             self.missing = self.missing.split_off(&number);
             self.named = self.named.split_off(&number);
             self.fruitless = 0;
-            self.deadline = if self.kept.is_empty() { NEVER } else { now + self.rule.timeout };
+            self.wait_from(now);
         }
         gone
     }
@@ -205,10 +227,8 @@ impl Receiving {
             return if naks.is_empty() { Answer::Nothing } else { Answer::Naks(naks) };
         }
         self.told = false;
-        // A window that is half full is news, too.
-        let half = (self.rule.window / 2).max(1);
         let mut tells = f.last;
-        let before = self.expected / half;
+        let before = self.expected;
         self.expected += 1;
         taken.push(id);
         while let Some(id) = self.early.remove(&self.expected) {
@@ -216,7 +236,7 @@ impl Receiving {
             self.expected += 1;
             taken.push(id);
         }
-        tells |= self.rule.kind == Retransmission::Selective && self.expected / half > before;
+        tells |= self.rule.acknowledges_halves().is_some_and(|half| self.expected / half > before / half);
         if tells { Answer::Ack } else { Answer::Nothing }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A root complex and a device answer in the same way; only the numbers differ. A read is worked on for its latency (by
 //! the place of its data), its data then come from the memory at the memory's rate, and its completions leave by the
-//! port that the request came in by.
+//! port that the request came in by. A memory that has a rate serves in turn the writes and the reads of each port,
+//! packet by packet: neither who has many reads in flight nor who has few credits for writes gets all of it.
 
 use crate::protocol::pcie::{self, Class, Header};
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pcie::Net;
-use crate::sim::pcie::wire::Tlp;
+use crate::sim::pcie::wire::{Tlp, Wire};
 use crate::units::Pace;
 use std::collections::VecDeque;
 
@@ -43,11 +44,42 @@ enum Access {
     Read(Job),
 }
 
+/// A memory, and who waits for it.
 #[derive(Clone, Debug)]
 struct Memory {
     pace: Pace,
     free: u64,
-    queue: VecDeque<Access>,
+    /// Of each port its writes, then its reads.
+    waiting: Vec<VecDeque<Access>>,
+    /// Those of them with something, the next first.
+    turns: VecDeque<usize>,
+}
+
+impl Memory {
+    fn new(pace: Pace) -> Memory {
+        Memory { pace, free: 0, waiting: Vec::new(), turns: VecDeque::new() }
+    }
+
+    fn wait(&mut self, port: u16, access: Access) {
+        let whose = 2 * usize::from(port) + usize::from(matches!(access, Access::Read(_)));
+        if whose >= self.waiting.len() {
+            self.waiting.resize(whose + 1, VecDeque::new());
+        }
+        if self.waiting[whose].is_empty() {
+            self.turns.push_back(whose);
+        }
+        self.waiting[whose].push_back(access);
+    }
+
+    /// Whoever is next.
+    fn next(&mut self) -> Option<Access> {
+        let whose = self.turns.pop_front()?;
+        let access = self.waiting[whose].pop_front();
+        if !self.waiting[whose].is_empty() {
+            self.turns.push_back(whose);
+        }
+        access
+    }
 }
 
 /// What a part's memory carries.
@@ -112,7 +144,7 @@ impl Completer {
             most: most.unwrap_or(u32::MAX),
             held: 0,
             refused: VecDeque::new(),
-            memories: paces.into_iter().map(|pace| Memory { pace, free: 0, queue: VecDeque::new() }).collect(),
+            memories: paces.into_iter().map(Memory::new).collect(),
             takes,
             timer: 0,
         }
@@ -153,10 +185,10 @@ impl Completer {
     }
 
     /// A write is here: whether the memory takes it now. If not, it will be called for.
-    pub(in crate::sim) fn write(&mut self, wire: u32, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
+    pub(in crate::sim) fn write(&mut self, id: u32, wire: &Wire, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
         let Some(memory) = self.takes[0].map(|i| &mut self.memories[i]) else { return true };
-        if memory.free > now || !memory.queue.is_empty() {
-            memory.queue.push_back(Access::Write(wire));
+        if memory.free > now || !memory.turns.is_empty() {
+            memory.wait(wire.port_to, Access::Write(id));
             agenda.by(self.timer, memory.free);
             return false;
         }
@@ -178,7 +210,7 @@ impl Completer {
             while let Some(job) = self.working[place].front().copied().filter(|j| j.ready <= now) {
                 self.working[place].pop_front();
                 match self.takes[1] {
-                    Some(i) => self.memories[i].queue.push_back(Access::Read(job)),
+                    Some(i) => self.memories[i].wait(job.port, Access::Read(job)),
                     None => self.leave_work(job, now, jobs, net, agenda),
                 }
             }
@@ -186,7 +218,7 @@ impl Completer {
         for i in 0..self.memories.len() {
             while self.memories[i].free <= now {
                 let memory = &mut self.memories[i];
-                let Some(access) = memory.queue.pop_front() else { break };
+                let Some(access) = memory.next() else { break };
                 match access {
                     Access::Read(job) => {
                         memory.free = now + memory.pace.span(job.left as u64);
@@ -202,7 +234,7 @@ impl Completer {
             }
         }
         let working = self.working.iter().filter_map(|w| w.front()).fold(NEVER, |least, j| least.min(j.ready));
-        let memory = self.memories.iter().filter(|m| !m.queue.is_empty()).fold(NEVER, |least, m| least.min(m.free));
+        let memory = self.memories.iter().filter(|m| !m.turns.is_empty()).fold(NEVER, |least, m| least.min(m.free));
         agenda.set(self.timer, working.min(memory));
     }
 

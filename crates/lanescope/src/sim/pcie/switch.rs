@@ -577,55 +577,82 @@ impl Switch {
         self.transit.max = self.transit.max.max(through);
     }
 
-    /// A shared bus or memory with a bandwidth: takes heads in turn, one at a time.
+    /// A shared bus or memory with a bandwidth: takes heads of the ingress ports in turn, one at a time.
     fn serve_core(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let ports = self.ins.len();
-        let (bus, Some(pace)) = (self.core == Core::SharedBus, self.pace) else { return };
-        let mut i = 0;
-        while i < 3 * ports {
-            let port = (self.core_turn + 1 + i / 3) % ports;
-            let class = Class::ALL[i % 3];
-            i += 1;
-            let out = self.ins[port].heads[class as usize];
-            if out == NONE {
+        let Some(pace) = self.pace else { return };
+        let mut passed = 0;
+        while passed < ports {
+            let port = (self.core_turn + 1 + passed) % ports;
+            passed += 1;
+            if self.ins[port].heads == [NONE; 3] {
                 continue;
             }
-            let id = self.outs[out as usize].wire as usize;
-            if self.core_free > now {
-                net.wires[id].idle = net.wires[id].idle.max(Idle::Core);
-                agenda.by(self.timer, self.core_free);
-                continue;
+            if self.by_age(port, net).into_iter().any(|class| self.serve_head(port, class, pace, now, net, agenda)) {
+                passed = 0;
             }
-            let Some(tlp) = net.wires[self.ins[port].wire as usize].queues[class as usize].front().copied() else {
-                continue;
-            };
-            let mut start = now;
-            if bus {
-                let wire = &mut net.wires[id];
-                if wire.next_at > now {
-                    agenda.by(wire.tx, wire.next_at);
-                    continue;
-                }
-                if !wire.may_send(class, tlp.body, tlp.payload, now) {
-                    wire.idle = wire.lack(class, tlp.payload);
-                    wire.wait(now, agenda);
-                    continue;
-                }
-                // A bus slower than the link must not let it run dry.
-                let out = wire.clock.span(wire.bytes(tlp.body) as u64);
-                start = now.max((now + pace.span(tlp.body as u64)).saturating_sub(out));
-            }
-            self.core_turn = port;
-            self.core_free = now + pace.span(tlp.body as u64);
-            if bus {
-                net.wires[id].idle = Idle::NothingToSend;
-                self.forward(port, class, out as usize, start, net, agenda);
-                agenda.by(net.wires[id].tx, net.wires[id].next_at);
-            } else {
-                self.store(port, class, out as usize, now, net, agenda);
-            }
-            i = 0;
         }
+    }
+
+    /// The classes of an ingress port, the one whose head has waited longest first: of completions and writes that meet
+    /// neither always comes before the other.
+    fn by_age(&self, port: usize, net: &Net) -> [Class; 3] {
+        let queues = &net.wires[self.ins[port].wire as usize].queues;
+        let mut classes = Class::ALL;
+        classes.sort_by_key(|class| queues[*class as usize].front().map_or(NEVER, |tlp| tlp.ready));
+        classes
+    }
+
+    /// Takes the head of a class of an ingress port through the shared core, if there is one and it may. Says whether.
+    fn serve_head(
+        &mut self,
+        port: usize,
+        class: Class,
+        pace: Pace,
+        now: u64,
+        net: &mut Net,
+        agenda: &mut Agenda,
+    ) -> bool {
+        let bus = self.core == Core::SharedBus;
+        let out = self.ins[port].heads[class as usize];
+        if out == NONE {
+            return false;
+        }
+        let id = self.outs[out as usize].wire as usize;
+        if self.core_free > now {
+            net.wires[id].idle = net.wires[id].idle.max(Idle::Core);
+            agenda.by(self.timer, self.core_free);
+            return false;
+        }
+        let Some(tlp) = net.wires[self.ins[port].wire as usize].queues[class as usize].front().copied() else {
+            return false;
+        };
+        let mut start = now;
+        if bus {
+            let wire = &mut net.wires[id];
+            if wire.next_at > now {
+                agenda.by(wire.tx, wire.next_at);
+                return false;
+            }
+            if !wire.may_send(class, tlp.body, tlp.payload, now) {
+                wire.idle = wire.lack(class, tlp.payload);
+                wire.wait(now, agenda);
+                return false;
+            }
+            // A bus slower than the link must not let it run dry.
+            let out = wire.clock.span(wire.bytes(tlp.body) as u64);
+            start = now.max((now + pace.span(tlp.body as u64)).saturating_sub(out));
+        }
+        self.core_turn = port;
+        self.core_free = now + pace.span(tlp.body as u64);
+        if bus {
+            net.wires[id].idle = Idle::NothingToSend;
+            self.forward(port, class, out as usize, start, net, agenda);
+            agenda.by(net.wires[id].tx, net.wires[id].next_at);
+        } else {
+            self.store(port, class, out as usize, now, net, agenda);
+        }
+        true
     }
 
     /// Blocked heads, for the search of deadlocks: (wire that it sits on, wire that it wants).

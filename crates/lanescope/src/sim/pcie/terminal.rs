@@ -138,7 +138,7 @@ impl Terminal {
         let wire = &net.wires[id as usize];
         let (port, Some(tlp)) = (wire.port_to as usize, wire.queues[class as usize].front()) else { return };
         let taken = match (class, &mut self.backbone) {
-            (Class::Posted, None) => self.completer.write(id, tlp.payload, now, agenda),
+            (Class::Posted, None) => self.completer.write(id, wire, tlp.payload, now, agenda),
             (Class::Posted, Some(backbone)) => {
                 backbone.write(id, tlp, port, agenda);
                 false

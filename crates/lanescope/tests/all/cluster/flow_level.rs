@@ -274,8 +274,7 @@ fn what_is_not_followed_is_refused() {
     assert!(why[0].contains("flows.job") && why[0].contains("flows.s") && why[0].contains("together"), "{why:?}");
 }
 
-/// What `auto` follows on random clusters is what one of the two levels gives, to the last digit; which one it says, and
-/// packets wherever the other would be refused.
+/// What `auto` follows on random clusters is what one of the two levels gives, to the last digit; which one it says.
 #[test]
 fn auto_is_one_of_the_two_levels() {
     let (flows, packets) = (Cell::new(0), Cell::new(0));
@@ -305,7 +304,6 @@ fn auto_is_one_of_the_two_levels() {
 /// something else.
 #[test]
 fn auto_follows_packets_where_they_matter() {
-    let lanes = "lane = 1\n[flows.other]\ndo = \"mpi\"\nranks = [\"n.0\", \"n.1\"]\nprogram = \"alltoall 1 MiB\"\n";
     let slots = "[parts.h]\nis = \"root-complex\"\ncount = 4\n[links.s]\nbetween = [\"h.*\", \"n.*\"]\n\
                  pcie = \"gen3 x16\"\n[parts.gpu]\nis = \"endpoint\"\n[links.g]\nbetween = [\"h.0\", \"gpu\"]\n\
                  pcie = \"gen3 x16\"\n[flows.copy]\nfrom = \"gpu\"\nto = \"h.0.memory\"\ndo = \"write\"\n\
@@ -316,13 +314,61 @@ fn auto_follows_packets_where_they_matter() {
         // Of each rank 3 messages of 256 packets, and 40 or 80 of none.
         ("alltoall 1 MiB pairwise; repeat 20 { barrier }", "", true, "16 packets"),
         ("alltoall 1 MiB pairwise; repeat 40 { barrier }", "", false, "have 9.253 packets"),
-        ("alltoall 1 MiB", lanes, false, "virtual lane"),
         ("alltoall 1 MiB", slots, false, "flows.copy"),
     ];
-    for (program, more, flows, word) in cases {
-        let made = planned(&(bare(4, program) + more), &["run.level=auto"]);
+    let lane = (
+        "alltoall 1 MiB",
+        "[flows.other]\ndo = \"mpi\"\nlane = 1\nranks = [\"n.0\", \"n.1\"]\nprogram = \"barrier\"\n",
+    );
+    for (program, more, flows, word) in cases.into_iter().chain([(lane.0, lane.1, false, "virtual lane")]) {
+        let sets: &[&str] = if more == lane.1 { &["run.level=auto", "links.c.lanes=2"] } else { &["run.level=auto"] };
+        let made = planned(&(bare(4, program) + more), sets);
         let why = made.limits.level_reason.as_deref().unwrap_or_default();
         assert_eq!(made.limits.level == SimulationLevel::Flow, flows, "{program} {why}");
         assert!(why.contains(word), "{program}: {why}");
+    }
+}
+
+/// A receive buffer of 16 KiB holds seven packets of 2048 B, on a cable of 5 us: so many and no more are carried in a
+/// round trip, however short the messages are.
+#[test]
+fn credits_hold_back_short_messages_as_by_packets() {
+    let text = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\nreceive_buffer = \"16 KiB\"\n[links.cable]\n\
+                between = [\"node.0\", \"node.1\"]\ninfiniband = \"edr 4x\"\ndelay = \"5 us\"\n[flows.i]\n\
+                do = \"mpi\"\nranks = [\"node.*\"]\nbenchmark = \"osu_bw\"\ninterface = \"verbs\"\n\
+                sizes = [\"2 KiB\", \"4 KiB\", \"64 KiB\"]\n";
+    let rows = |sets: &[&str]| {
+        let s = simulate(text, sets);
+        s.flows[0].program.as_ref().expect("a program").rows.iter().map(|r| r.t_max).collect::<Vec<f64>>()
+    };
+    for (packets, flows) in rows(&[]).into_iter().zip(rows(&[FLOW])) {
+        assert!((flows / packets - 1.0).abs() < 0.05, "{packets} s by packets, {flows} s by flows");
+    }
+}
+
+/// Two programs over one trunk, each of which sends one message after the other: neither leaves its repetitions early,
+/// so each has half of the trunk while both run. The one with the longer messages ends first.
+#[test]
+fn a_program_stays_a_load_for_the_others() {
+    let job = |name: &str, ranks: &str, times: u32, size: &str| {
+        format!(
+            "[flows.{name}]\ndo = \"mpi\"\nranks = [{ranks}]\nprogram = 'timed \"{name}\" {times} moves {size} {{ \
+             if rank == 0 {{ send {size} to 1 }} else {{ recv {size} from 0 }} }}'\n"
+        )
+    };
+    let text = "[parts.node]\nis = \"channel-adapter\"\ncount = 4\n[parts.sw]\nis = \"infiniband-switch\"\ncount = 2\n\
+                [links.a]\nbetween = [\"node.0-1\", \"sw.0\"]\ninfiniband = \"edr 4x\"\n\
+                [links.b]\nbetween = [\"node.2-3\", \"sw.1\"]\ninfiniband = \"edr 4x\"\n\
+                [links.t]\nbetween = [\"sw.0\", \"sw.1\"]\ninfiniband = \"edr 4x\"\n"
+        .to_owned()
+        + &job("bg", "\"node.0\", \"node.2\"", 600, "1 MiB")
+        + &job("fg", "\"node.1\", \"node.3\"", 20, "16 MiB");
+    for sets in [&[][..], &[FLOW]] {
+        let s = simulate(&text, sets);
+        let row = |f: usize| &s.flows[f].program.as_ref().expect("a program").rows[0];
+        assert_eq!((row(0).simulated, row(1).simulated), (600, 20));
+        // 16 MiB at half of 97.9 Gb/s.
+        let alone = 16.0 * 1_048_576.0 * 8.0 / 97.9e9;
+        assert!((1.8..2.1).contains(&(row(1).t_max / alone)), "{sets:?}: {} s, alone {alone}", row(1).t_max);
     }
 }

@@ -95,6 +95,34 @@ fn what_is_lost_is_sent_again_and_said() {
     }
 }
 
+/// Each host sends to the next, so nothing meets anything, in messages that may last longer than the time-out: nothing
+/// is lost, nothing is sent again, and all of it is carried.
+#[test]
+fn what_is_not_lost_is_not_sent_again() {
+    let law = |bytes: Vec<u8>| {
+        let mut c = Choices(bytes.iter());
+        let host = format!(
+            "retransmission = \"{}\"\nretransmission_timeout = \"{} us\"\n",
+            c.of(&["go-back-n", "selective"]),
+            50 + c.below(400)
+        );
+        let connections = 1 + c.below(4);
+        let flows = format!(
+            "[flows.f]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"\ndo = \"send\"\n\
+             transport = \"rocev2\"\nconnections = {connections}\nsize = \"{} B\"\n{}\
+             [run]\nfor = \"3 ms\"\nwarmup = \"0 s\"\n",
+            c.about(100, 40_000_000),
+            c.of(&["", "load = { share = \"90 %\" }\n"])
+        );
+        let seen = simulate(&fabric(1, 1, 2 + c.below(3) as u32, "", &host, &flows), &[]);
+        let f = frames(&seen.flows[0]);
+        proptest::prop_assert!((f.dropped, f.resent) == (0, 0), "{f:?}\n{host}{flows}");
+        Ok::<(), TestCaseError>(())
+    };
+    let said = runner(Config::default()).run(&vec(any::<u8>(), 64), law);
+    said.unwrap_or_else(|e| panic!("{e}"));
+}
+
 #[test]
 fn selective_retransmission_wastes_less() {
     let goodput = |rule: &str| {
