@@ -328,8 +328,11 @@ impl Carrier {
                 let next = self.takes[class as usize][way].iter().map(|takes| dot(split, *takes)).fold(0.0, f64::max);
                 let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
-                    let alone = Unloaded::new(&self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
-                    (alone, self.reads_ahead(a, bytes, alone * 1e6, next))
+                    let (request, unloaded) = (request.min(bytes), Unloaded::new(&self.plan, self.corner));
+                    let alone = unloaded.read(flow, bytes, request).last;
+                    let pause = a.keys.packet_time.at(self.corner);
+                    let answered = unloaded.answered(flow, bytes, request, (alone, pause.ns()));
+                    (alone, self.reads_ahead(a, bytes, answered * 1e6, next))
                 } else {
                     (Unloaded::new(&self.plan, self.corner).write(flow, bytes), next)
                 };

@@ -1,6 +1,7 @@
 //! PCIe: what a payload byte costs on links, at requesters and in host memory, where packets wait for one another, one
 //! packet by itself, and what an upgrade would give.
 
+pub(in crate::estimate) mod answers;
 pub(in crate::estimate) mod dllps;
 pub(in crate::estimate) mod latency;
 pub(in crate::estimate) mod queues;

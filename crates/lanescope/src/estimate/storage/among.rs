@@ -22,6 +22,7 @@ use crate::estimate::storage::{Kind, held, kinds};
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::scenario::keys::{Disk, Ssd};
 use crate::scenario::quantity::Corner;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// A flow of I/Os: its kinds, how long each takes by itself, seconds, and how long a read of a page waits for programs.
@@ -30,21 +31,62 @@ pub(super) struct Asked<'a> {
     pub(super) kinds: Vec<Kind>,
     pub(super) alone: Vec<f64>,
     pub(super) held: f64,
+    parts: OnceCell<Vec<f64>>,
 }
 
 impl<'a> Asked<'a> {
     pub(super) fn new(one: One<'a>, held: f64) -> Asked<'a> {
         let kinds = kinds(&one.flow.lines);
         let alone = kinds.iter().map(|k| one.time(*k)).collect();
-        Asked { one, kinds, alone, held }
+        Asked { one, kinds, alone, held, parts: OnceCell::new() }
     }
 
-    /// How many of those outstanding are of a kind, as a part.
+    /// How many of those outstanding are of a kind, as a part: by Little's law as it is drawn and as long as it takes
+    /// among its like. Kinds are served one after the other, so each goes as often as the others let it: where one
+    /// takes less time, more of those outstanding wait with the others, and there are more of all.
     pub(super) fn part(&self, which: usize) -> f64 {
-        let all: f64 = self.kinds.iter().zip(&self.alone).map(|(k, time)| k.count * time).sum();
-        self.kinds[which].count * self.alone[which] / all.max(1e-300)
+        self.parts.get_or_init(|| self.parts())[which]
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        let among =
+            |which: usize, part: f64| queued(&self.one, (self.kinds[which], self.alone[which], self.held), part);
+        parts(&self.kinds, &self.alone, among)
     }
 }
+
+/// How many of so many are of each kind, as a part, where each takes so long alone, and so long among so large a part.
+pub(super) fn parts(kinds: &[Kind], alone: &[f64], among: impl Fn(usize, f64) -> f64) -> Vec<f64> {
+    let by_time = |times: &[f64]| -> Vec<f64> {
+        let each = || kinds.iter().zip(times).map(|(k, time)| k.count * time);
+        let all = each().sum::<f64>().max(1e-300);
+        each().map(|one| one / all).collect()
+    };
+    let mut parts = by_time(alone);
+    let rounds = if (2..=TOLD_APART).contains(&kinds.len()) { ROUNDS } else { 0 };
+    for _ in 0..rounds {
+        let times: Vec<f64> = parts.iter().enumerate().map(|(which, part)| among(which, *part)).collect();
+        let next = by_time(&times);
+        let moved = parts.iter().zip(&next).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        parts = next;
+        if moved < SETTLED {
+            break;
+        }
+    }
+    parts
+}
+
+/// What so many take, of a function of whole numbers: between two of them the mean.
+pub(super) fn between(n: f64, of: impl Fn(u32) -> f64) -> f64 {
+    let n = n.max(1.0);
+    let (fewer, more) = (of(n.floor() as u32), if n.fract() > 0.0 { of(n.ceil() as u32) } else { 0.0 });
+    fewer * (1.0 - n.fract()) + more * n.fract()
+}
+
+/// Kinds whose parts are worked out by how long they wait, in so many rounds at most, until none moves by so much.
+const TOLD_APART: usize = 8;
+const ROUNDS: u32 = 32;
+const SETTLED: f64 = 5e-4;
 
 /// What an I/O of a kind takes among all, seconds, and what of that it waits at its adapter for a place at its drive;
 /// and for how long the heads of a disk work for it, where they were followed.
@@ -53,6 +95,8 @@ pub(super) struct Waited {
     pub(super) time: f64,
     pub(super) place: f64,
     pub(super) heads: Option<f64>,
+    /// If that is what it settles to: after how long, and which part of it its flow does at first.
+    pub(super) settles: Option<[f64; 2]>,
 }
 
 /// For each flow what its kinds wait for, where those that differ meet at a drive by itself.
@@ -152,7 +196,12 @@ fn at_flash(
     }
     let times = followed::of_several(k, corner, &sources, depth)?;
     // What comes too seldom to be seen waits for nobody.
-    let waited = |((time, place), alone): ((f64, f64), &f64)| Waited { time: time.max(*alone), place, heads: None };
+    let waited = |((time, place), alone): ((f64, f64), &f64)| Waited {
+        time: time.max(*alone),
+        place,
+        heads: None,
+        settles: None,
+    };
     let of_group = |(times, group): (Vec<(f64, f64)>, &Vec<usize>)| {
         times.into_iter().zip(&all[group[0]].alone).map(waited).collect()
     };
@@ -195,8 +244,8 @@ fn at_disk(
     let of_flow = |(met, i): (Vec<Option<Met>>, &usize)| {
         // What comes too seldom to be seen waits for nobody.
         let waited = |(met, alone): (Option<Met>, &f64)| match met {
-            Some(met) => Waited { time: met.time, place: met.place, heads: Some(met.heads) },
-            None => Waited { time: *alone, place: 0.0, heads: None },
+            Some(Met { time, place, heads, settles }) => Waited { time, place, heads: Some(heads), settles },
+            None => Waited { time: *alone, place: 0.0, heads: None, settles: None },
         };
         met.into_iter().zip(&all[*i].alone).map(waited).collect()
     };
@@ -245,30 +294,46 @@ fn way(
 /// Time of an I/O, which takes so long alone, with those that wait beside it at a disk or in a solid-state drive,
 /// seconds; a read waits there for programs, so long a page. Of those outstanding, so much are of its kind.
 pub(super) fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) -> f64 {
+    let flow = slow.flow;
+    let mut others = slow.plan.storage.flows.iter().filter(|f| f.volume == flow.volume && f.name != flow.name);
+    let rounds = if others.any(|f| f.rate.is_some()) { ROUNDS } else { 0 };
+    let mut time = queued_for(slow, (k, alone, held), (part, alone));
+    // Of others that keep to a rate there are as many as come while one is dealt with: more, the longer that is.
+    for _ in 0..rounds {
+        let next = queued_for(slow, (k, alone, held), (part, time));
+        if next <= time * (1.0 + SETTLED) {
+            break;
+        }
+        time = next;
+    }
+    time
+}
+
+/// The same where those of others that keep to a rate take so long.
+fn queued_for(slow: &One, (k, alone, held): (Kind, f64, f64), (part, time): (f64, f64)) -> f64 {
     let One { plan, corner, flow, .. } = *slow;
     let storage = &*plan.storage;
     if let Some(drive) = drives(storage, flow).first() {
-        return queued_at_drives(storage, corner, flow, (k, alone, held), slow, drive);
+        return queued_at_drives(storage, corner, flow, (k, alone, held, time), slow, drive);
     }
     if let Volume::Array(a) = flow.volume
         && let Some(drive) = nvme::behind(storage, &storage.arrays[a as usize]).first()
     {
-        return queued_behind(slow, a, (k, alone, held), drive);
+        return queued_behind(slow, a, (k, alone, held, time), drive);
     }
-    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
-    let n = (f64::from(n) * part).round().max(1.0) as u32;
-    array::queued(storage, corner, flow, (k, alone, held), (n, cores))
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, time));
+    between(f64::from(n) * part, |n| array::queued(storage, corner, flow, (k, alone, held), (n, cores)))
 }
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
 /// takes wait for room there, which the drives decide.
-fn queued_behind(slow: &One, array: u32, (k, alone, held): (Kind, f64, f64), drive: &Drive) -> f64 {
+fn queued_behind(slow: &One, array: u32, (k, alone, held, time): (Kind, f64, f64, f64), drive: &Drive) -> f64 {
     let One { plan, corner, flow, .. } = *slow;
     let storage = &*plan.storage;
     let a = &storage.arrays[array as usize];
     let own = storage.adapter(flow).and_then(|own| own.host_adapter());
     let Some(keys) = own.filter(|_| k.read) else { return alone };
-    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, time));
     let drives = a.disks.len() as f64;
     let count = Cut::of(storage, a, flow, k).pieces;
     let piece = k.bytes / count;
@@ -295,11 +360,11 @@ fn queued_at_drives(
     storage: &Storage,
     corner: Corner,
     flow: &IoFlow,
-    (k, alone, held): (Kind, f64, f64),
+    (k, alone, held, as_long): (Kind, f64, f64, f64),
     slow: &One,
     drive: &Drive,
 ) -> f64 {
-    let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, as_long));
     let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
     let drives = array.as_ref().map_or(1.0, |a| a.0);
     let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };

@@ -21,19 +21,38 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// How many I/Os of each flow are followed, and how many of all at most.
 const OF_EACH: u64 = 6000;
-const OF_ALL: u64 = 100_000;
+const OF_ALL: u64 = 200_000;
 
-/// The longer sequential flows go on, the farther they come apart: once a disk has worked for so long (fs: 20 s), so
-/// many I/Os of each are enough. As long a write cache may take to fill, before that.
+/// The same of a flow by itself, which nothing puts in another order: what is drawn for it is drawn by number, and it
+/// is the same numbers that count whatever its times, its disk, and how many are outstanding. So what gets better is
+/// not hidden by the chance of other ones; for who draws anew it is below 1 %.
+const OF_ONE: u64 = 12_000;
+
+/// The order in which the I/Os of several flows come to the disk moves from round to round, and with it how often a
+/// sequential flow finds its place. So they are followed for twice as long, from `LEAST` (160 s) on, until each does as
+/// much in the second half as in the quarter before it and in the eighth before that (to 2 %, and the chance of so
+/// many), with so many I/Os of each at least; the second half counts. At first is `WHILE` (20 s); as long a write cache
+/// may take to fill, before that.
 const WHILE: u64 = 20_000_000_000_000_000;
-const ENOUGH: u64 = 64;
+const LEAST: u64 = 8 * WHILE;
+const ENOUGH: u64 = 1000;
+const SETTLED: f64 = 0.02;
+
+/// The first part that is told apart from what settles: of `WHILE`, where that is settled to 5 %.
+const AT_FIRST: f64 = 0.05;
 const ROUNDS: u64 = 3;
+
+/// Of fewer I/Os of a flow nothing is said.
+const FEW: usize = 64;
 
 /// I/Os outstanding that are followed.
 const MOST: u64 = 16_384;
 
-/// Longer than a disk is followed, fs: an hour.
-const LONG: u64 = 3_600_000_000_000_000_000;
+/// Longer than a disk is followed, fs: four hours.
+const LONG: u64 = 14_400_000_000_000_000_000;
+
+/// Turns of a disk that an I/O of a flow by itself takes at most on average, where so many are followed within that.
+const TURNS: u64 = 2;
 
 /// A kind of I/O: how often it is drawn, what it is, and its seconds on the way by itself. `behind` is what it takes
 /// from when the media are through with its last byte, `least` from when the disk turns to it, with all data at hand.
@@ -65,6 +84,25 @@ pub(super) struct Met {
     pub(super) time: f64,
     pub(super) place: f64,
     pub(super) heads: f64,
+    /// If that is what it settles to: after how long, seconds, and which part of it its flow does in the first of it.
+    pub(super) settles: Option<[f64; 2]>,
+}
+
+impl Met {
+    /// Numbers of one.
+    const FLAT: usize = 5;
+
+    fn flat(met: &Option<Met>) -> [f64; Met::FLAT] {
+        let Some(Met { time, place, heads, settles }) = met else { return [NONE; Met::FLAT] };
+        let [after, first] = settles.unwrap_or([NONE; 2]);
+        [*time, *place, *heads, after, first]
+    }
+
+    fn of_flat(flat: &[f64]) -> Option<Met> {
+        let &[time, place, heads, after, first] = flat else { return None };
+        let settles = (after >= 0.0).then_some([after, first]);
+        (time >= 0.0).then_some(Met { time, place, heads, settles })
+    }
 }
 
 /// Whether the heads are followed where a flow is: at a disk by itself, with flows that differ, or one whose I/Os do.
@@ -103,12 +141,12 @@ pub(super) fn among(
     let key = key(k, corner, (sources, &core_of), (given, depth));
     let flat = known(key, || {
         let all = Run::new(k, corner, (sources, core_of), (given, depth)).follow().unwrap_or_default();
-        all.iter().flatten().flat_map(|m| m.map_or([NONE; 3], |m| [m.time, m.place, m.heads])).collect()
+        all.iter().flatten().flat_map(Met::flat).collect()
     });
     if flat.is_empty() {
         return None;
     }
-    let mut all = flat.chunks_exact(3).map(|m| (m[0] >= 0.0).then(|| Met { time: m[0], place: m[1], heads: m[2] }));
+    let mut all = flat.chunks_exact(Met::FLAT).map(Met::of_flat);
     Some(sources.iter().map(|s| all.by_ref().take(s.kinds.len()).collect()).collect())
 }
 
@@ -144,11 +182,12 @@ fn key(k: &Disk, corner: Corner, (sources, core_of): (&[Source], &[usize]), (giv
     key
 }
 
-/// One that is outstanding: of which flow and kind, where, when it was due, came to the adapter, got a place, and for
-/// how long the heads worked for it.
+/// One that is outstanding: of which flow, its number there, of which kind, where, when it was due, came to the
+/// adapter, got a place, and for how long the heads worked for it.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     source: usize,
+    number: u64,
     kind: usize,
     offset: u64,
     due: u64,
@@ -157,9 +196,10 @@ struct Slot {
     heads: u64,
 }
 
-/// One that was done: of which kind and when; its times, fs.
+/// One that was done: its number, of which kind and when; its times, fs.
 #[derive(Clone, Copy)]
 struct Done {
+    number: u64,
     kind: usize,
     ends: u64,
     time: u64,
@@ -209,6 +249,10 @@ struct Run<'a> {
     waiting: VecDeque<u32>,
     /// Whether writes have yet to fill a write cache.
     fills: bool,
+    /// How many are followed of a flow by itself.
+    of_one: Option<u64>,
+    /// From when on they counted, and when they were no longer followed.
+    ended: [u64; 2],
 }
 
 /// Femtoseconds of so many seconds.
@@ -227,6 +271,14 @@ impl<'a> Run<'a> {
             let n = s.flow.outstanding.at(corner).get() as usize;
             std::iter::repeat_n(Slot { source, ..Slot::default() }, n)
         });
+        let turn = 60_000_000_000_000_000 / k.rpm.at(corner).get() as u64;
+        let of_one = match sources {
+            [one] => {
+                let rounds = ROUNDS * u64::from(one.flow.outstanding.at(corner).get());
+                Some(OF_ONE.min(LONG / (TURNS * turn.max(1))).max(FEW as u64).max(rounds))
+            }
+            _ => None,
+        };
         Run {
             sources,
             corner,
@@ -245,6 +297,8 @@ impl<'a> Run<'a> {
             inside: 0,
             waiting: VecDeque::new(),
             fills: k.write_cache.typical && sources.iter().flat_map(|s| &s.kinds).any(|w| !w.read),
+            of_one,
+            ended: [0; 2],
         }
     }
 
@@ -252,8 +306,8 @@ impl<'a> Run<'a> {
     /// each flow and its kinds; `None` where even an hour was not enough.
     fn follow(mut self) -> Option<Vec<Vec<Option<Met>>>> {
         (0..self.slots.len() as u32).for_each(|who| self.next(who, 0));
-        let (mut all, mut since) = (0, 0);
-        let mut lacking = [self.sources.len(); 2];
+        let (mut all, mut since, mut until) = (0, 0, LEAST);
+        let mut lacking = self.sources.len();
         let drifts = self.sources.iter().flat_map(|s| &s.kinds).any(|w| w.random < 1.0);
         while let Some(Reverse((now, _, who, step))) = self.due.pop() {
             match step {
@@ -280,36 +334,53 @@ impl<'a> Run<'a> {
                         None => self.inside -= 1,
                     }
                     let ends = self.works(who, now, |f| &f.complete);
-                    let Slot { source, kind, due, came, begun, heads, .. } = self.slots[who as usize];
+                    let Slot { source, number, kind, due, came, begun, heads, .. } = self.slots[who as usize];
                     let (time, place) = (ends - due, begun - came);
                     let under = &mut self.under[source];
-                    under.done.push(Done { kind, ends, time, place, heads });
+                    under.done.push(Done { number, kind, ends, time, place, heads });
                     let rounds = ROUNDS * u64::from(self.sources[source].flow.outstanding.at(self.corner).get());
-                    for (lacking, most) in lacking.iter_mut().zip([OF_EACH.max(rounds), ENOUGH.max(rounds)]) {
-                        *lacking -= usize::from((under.done.len() - under.early) as u64 == most);
-                    }
+                    let most = if drifts { ENOUGH } else { OF_EACH };
+                    lacking -= usize::from((under.done.len() - under.early) as u64 == most.max(rounds));
                     all += 1;
                     if self.fills && self.heads.full() {
                         // They count from here on, and go on where they are: how far apart sequential flows are, and
                         // which of them comes first, is as it came about.
                         self.fills = false;
-                        self.under.iter_mut().for_each(|u| u.early = u.done.len());
-                        (all, since, lacking) = (0, now, [self.sources.len(); 2]);
+                        // What is drawn begins anew, so that it is the same with any cache.
+                        self.under.iter_mut().for_each(|u| (u.early, u.drawn) = (u.done.len(), 0));
+                        self.slots.iter_mut().for_each(|slot| slot.number = 0);
+                        (all, since, until, lacking) = (0, now, now + LEAST, self.sources.len());
                     }
                     // What has not filled it by now will not.
                     self.fills &= all < OF_ALL && now < WHILE;
-                    let enough = lacking[0] == 0 || drifts && lacking[1] == 0 && now - since >= WHILE;
-                    if now >= LONG && lacking[1] > 0 {
+                    let over = all >= OF_ALL || now >= LONG;
+                    let enough = match self.of_one {
+                        Some(n) => number + 1 >= n,
+                        None if !drifts => lacking == 0,
+                        None if now < until => false,
+                        None => {
+                            let settled = lacking == 0 && self.under.iter().all(|u| u.settled(since, now));
+                            until = now + (now - since);
+                            settled
+                        }
+                    };
+                    if now >= LONG && self.under.iter().any(|u| (u.done.len() - u.early) < FEW) {
                         return None;
                     }
-                    if !self.fills && enough || all >= OF_ALL || now >= LONG {
+                    if !self.fills && enough || over {
+                        self.ended = [since, now];
                         break;
                     }
                     self.next(who, ends);
                 }
             }
         }
-        Some(self.sources.iter().zip(&self.under).map(|(s, under)| under.came_to(s, self.corner)).collect())
+        let whole = drifts && self.of_one.is_none();
+        let came_to = |(s, under): (&Source, &Under)| match whole {
+            true => under.settles_to(s, self.corner, self.ended),
+            false => under.came_to(s, self.corner, under.from(self.of_one)),
+        };
+        Some(self.sources.iter().zip(&self.under).map(came_to).collect())
     }
 
     fn add(&mut self, at: u64, who: u32, step: Step) {
@@ -358,7 +429,7 @@ impl<'a> Run<'a> {
         }
         let due = now.max(under.due);
         let slot = &mut self.slots[who as usize];
-        (slot.kind, slot.offset, slot.due) = (kind, flow.start.0 + offset, due);
+        (slot.number, slot.kind, slot.offset, slot.due) = (number, kind, flow.start.0 + offset, due);
         self.add(due, who, Step::Asked);
     }
 
@@ -382,10 +453,52 @@ impl<'a> Run<'a> {
 }
 
 impl Under {
-    /// What its I/Os came to, by kind. What is at the beginning is over after a third.
-    fn came_to(&self, source: &Source, corner: Corner) -> Vec<Option<Met>> {
+    /// How many of them, of those that count, were done by a moment.
+    fn by(&self, at: u64) -> usize {
+        self.done[self.early..].partition_point(|d| d.ends < at)
+    }
+
+    /// Whether it does as much in the second half of the time in which it is followed as in the quarter before and in
+    /// the eighth before that.
+    fn settled(&self, since: u64, now: u64) -> bool {
+        let part = |eighth: u64| self.by(since + (now - since) / 8 * eighth) as f64;
+        let last = part(8) - part(4);
+        let as_much = |n: f64, times: f64| (times * n / last - 1.0).abs() <= SETTLED + 1.0 / n.max(1.0).sqrt();
+        as_much(part(4) - part(2), 2.0) && as_much(part(2) - part(1), 4.0)
+    }
+
+    /// The first of those that count: what is at the beginning is over after a third.
+    fn from(&self, of_one: Option<u64>) -> usize {
         let done = &self.done[self.early..];
-        let from = done.len() / 3;
+        let third = of_one.and_then(|n| done.iter().position(|d| d.number >= n / 3));
+        third.unwrap_or(done.len() / 3)
+    }
+
+    /// What they come to in the second half, and after how long they do, if not soon.
+    fn settles_to(&self, source: &Source, corner: Corner, [since, now]: [u64; 2]) -> Vec<Option<Met>> {
+        let rate = |from: u64, to: u64| (self.by(to) - self.by(from)) as f64 / (to - from).max(1) as f64;
+        let half = since + (now - since) / 2;
+        let last = rate(half, now).max(1e-300);
+        let first = rate(since, (since + WHILE).min(now)) / last;
+        // Backwards by halves, as long as each is as the last one.
+        let mut after = half;
+        while after - since >= 2 * WHILE {
+            let before = since + (after - since) / 2;
+            if (rate(before, after) / last - 1.0).abs() > AT_FIRST {
+                break;
+            }
+            after = before;
+        }
+        let late = (first - 1.0).abs() > AT_FIRST && now - since > WHILE;
+        let settles = late.then_some([(after - since) as f64 * 1e-15, first]);
+        let mut met = self.came_to(source, corner, self.by(half));
+        met.iter_mut().flatten().for_each(|m| m.settles = settles);
+        met
+    }
+
+    /// What its I/Os come to from one on, by kind.
+    fn came_to(&self, source: &Source, corner: Corner, from: usize) -> Vec<Option<Met>> {
+        let done = &self.done[self.early..];
         let done = &done[from..];
         let mean = |of: &[Done], what: fn(&Done) -> u64| {
             of.iter().map(|d| what(d) as f64).sum::<f64>() * 1e-15 / of.len().max(1) as f64
@@ -405,6 +518,7 @@ impl Under {
                 time: mean(&mine, |d| d.time) * part,
                 place: mean(&mine, |d| d.place) * part,
                 heads: mean(&mine, |d| d.heads),
+                settles: None,
             };
             (!mine.is_empty()).then_some(met)
         };

@@ -50,6 +50,7 @@ use host_array::Shape;
 use nvme::{Drive, drives};
 use places::{Places, Waits};
 pub(in crate::estimate) use report::{binding, flows, full, links, notes};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use unloaded::One;
 
@@ -85,6 +86,8 @@ pub(in crate::estimate) struct Charged {
     /// For how long the heads of its disk work for a draw of its lines, and for how long they would if nobody else did
     /// move them, seconds, where they were followed.
     heads: [f64; 2],
+    /// After how long it does that in the long run, seconds, and which part of it at first, where that differs.
+    settles: Option<[f64; 2]>,
     /// Whether its reads wait for those of flows that are unlike it as for what they are.
     told_apart: bool,
     /// How much later than their disks could take them the I/Os of a row are done, because they come late, seconds for
@@ -379,31 +382,45 @@ pub(in crate::estimate) fn charge<'a>(
     let classes = among::classes(storage, corner, &asked);
     for (i, (f, [least, usual])) in storage.flows.iter().zip(&mixed).enumerate() {
         let mix = f.mix();
-        let Asked { one: slow, kinds: all, alone, held } = &asked[i];
+        let Asked { one: slow, kinds: all, alone, held, .. } = &asked[i];
         let fast = one(f, Ends::Least);
         let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
         let shortest = mean(&|k| fast.time(k));
         let places = Places::of(storage, corner, f);
+        let at_places = OnceCell::new();
         // Of each kind: by itself, among all, and what it waits for those that have places at its disks.
-        let (mut time, mut among, mut places_of, mut of_heads) = (0.0, 0.0, 0.0, 0.0);
+        let (mut time, mut among, mut places_of, mut of_heads, mut settles) = (0.0, 0.0, 0.0, 0.0, None);
+        let mut with_places = 0.0;
         let mut waits = Vec::with_capacity(all.len());
         for (which, (k, &alone)) in all.iter().zip(alone).enumerate() {
             time += k.count * alone;
-            if let Some(Waited { time, place, heads: worked }) = classes[i].as_ref().map(|of| of[which]) {
+            if let Some(Waited { time, place, heads: worked, settles: late }) = classes[i].as_ref().map(|of| of[which])
+            {
                 among += k.count * time;
                 places_of += k.count * place;
                 of_heads += k.count * worked.unwrap_or(0.0);
+                settles = settles.or(late);
                 waits.push((time - place - alone).max(0.0));
                 continue;
             }
             let part = asked[i].part(which);
             let of_all = queued(slow, (*k, alone, *held), part);
-            let w = places.as_ref().map_or(Waits::default(), |p| p.waits(slow, (*k, alone, *held), part));
+            let w = places.as_ref().map_or(Waits::default(), |p| {
+                let parts: &Vec<f64> = at_places.get_or_init(|| p.parts(slow, all, (&asked[i].alone, *held)));
+                p.waits(slow, (*k, alone, *held), parts[which])
+            });
             // Where hardly any waits for a place, all are in the drives.
-            let few = if w.place > report::WAITS * alone { alone + w.there + w.place } else { 0.0 };
-            among += k.count * of_all.max(few);
-            places_of += if few > of_all { k.count * w.place } else { 0.0 };
+            let few = if w.place > report::WAITS * alone { alone + w.there + w.place } else { of_all };
+            among += k.count * of_all;
+            with_places += k.count * few;
+            places_of += k.count * w.place;
             waits.push(w.command);
+        }
+        // All kinds together wait for the drives or for places at them: the one or the other.
+        if with_places > among {
+            among = with_places;
+        } else if classes[i].is_none() {
+            places_of = 0.0;
         }
         // What a write has to itself of anything but its disk, or its place among those outstanding.
         let busiest = |which: &dyn Fn(&Part) -> bool| {
@@ -491,6 +508,7 @@ pub(in crate::estimate) fn charge<'a>(
             between,
             places: places_of,
             heads: [of_heads, of_own],
+            settles,
             told_apart: classes[i].is_some(),
             late,
         });

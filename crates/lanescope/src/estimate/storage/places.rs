@@ -6,6 +6,7 @@
 //! with a cache writes behind its host's back.
 
 use crate::estimate::storage::Kind;
+use crate::estimate::storage::among::{between, parts};
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash::{self, Beside};
@@ -80,7 +81,7 @@ impl<'a> Places<'a> {
     }
 
     /// What an I/O of a kind waits for, which takes so long alone, with programs that hold up each page of a read for
-    /// so long. Of those outstanding, so much are of its kind.
+    /// so long. Of those that have places, so much are of its kind.
     pub(super) fn waits(&self, one: &One, (k, time, programs): (Kind, f64, f64), part: f64) -> Waits {
         let (storage, disks) = (&*one.plan.storage, self.disks.len() as f64);
         let commands = self.commands(storage, one.flow, k);
@@ -105,9 +106,9 @@ impl<'a> Places<'a> {
                     drives: 1.0,
                 };
                 let n = (outstanding * commands / disks).clamp(1.0, f64::from(self.depth)) * part;
-                let n = n.round().max(1.0) as u32;
                 let kind = Kind { bytes: piece, ..k };
-                (flash::among(d, one.corner, kind, (n, alone, programs), &beside) - alone).max(0.0)
+                let among = between(n, |n| flash::among(d, one.corner, kind, (n, alone, programs), &beside));
+                (among - alone).max(0.0)
             }
             _ => 0.0,
         };
@@ -127,6 +128,15 @@ impl<'a> Places<'a> {
         let last = (2..=(cut.pieces.round() as u64).min(4096)).map(|i| chance / i as f64).sum::<f64>() + 1.0;
         let place = (alone + command) * (chance * drawn + (1.0 - chance) * even) * last;
         Waits { command, there: command * last, place }
+    }
+
+    /// How many of those that have places are of each kind, as a part.
+    pub(super) fn parts(&self, one: &One, kinds: &[Kind], (alone, programs): (&[f64], f64)) -> Vec<f64> {
+        let held: Vec<f64> = kinds.iter().map(|k| self.held(one, *k, 0.0)).collect();
+        parts(kinds, &held, |which, part| {
+            let waits = self.waits(one, (kinds[which], alone[which], programs), part);
+            self.held(one, kinds[which], waits.command)
+        })
     }
 
     /// What an I/O of a kind becomes at the disks; nothing of what a cache takes in.

@@ -310,6 +310,28 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 ),
             );
         }
+        // Of an array, or where I/Os pause or answer one another, nobody follows the heads.
+        let mixed = kinds(&flow.lines).len() > 1 || flow.lines.iter().any(|l| l.random > 0);
+        if heads && worked == 0.0 && mixed && flow.lines.iter().any(|l| l.random < WHOLE) {
+            note(
+                "heads-not-followed",
+                "those of its I/Os that go on where the one before ended are counted as if the heads stood there: its \
+                    others, elsewhere or the other way, move them, and it may get far less than its share"
+                    .into(),
+            );
+        }
+        if let (true, Some([after, part])) = (at_disk, outcome.charged[members[0]].settles) {
+            note(
+                "order",
+                format!(
+                    "in which order its I/Os and those of other flows come to the disk moves from round to round, and \
+                        with it how often they find the heads in their place: at first it does {:.0} % of its share, \
+                        after {} what the share says; a run that is shorter sees less of that",
+                    100.0 * part,
+                    human_time(after)
+                ),
+            );
+        }
         if places && !apart && storage.flows.iter().any(other) {
             note(
                 "places",

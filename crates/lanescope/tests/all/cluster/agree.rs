@@ -178,6 +178,30 @@ fn one_message_at_a_time_takes_as_long_in_any_cluster() {
     assert!(2 * compared.get() >= tried.get(), "{} of {} compared", compared.get(), tried.get());
 }
 
+/// An adapter that reads nothing ahead, on a narrow link: each packet's data are asked for when those before are there.
+/// An Ack and an UpdateFC for the request go between its completions, an Ack for these before the next request: three
+/// DLLPs of 32 ns for each read of 256 B, of some 1.9 us.
+#[test]
+fn what_answers_a_read_goes_before_the_next() {
+    for (size, mtu) in [("8 KiB", 256), ("200 KiB", 256), ("200 KiB", 1024)] {
+        let node = |n: u32| {
+            format!(
+                "[parts.n{n}]\nis = \"channel-adapter\"\nread_ahead = \"1 B\"\n[parts.h{n}]\nis = \
+                 \"root-complex\"\n[links.s{n}]\nbetween = [\"h{n}\", \"n{n}\"]\npcie = \"gen1 x1\"\n"
+            )
+        };
+        let text = format!(
+            "{}{}[links.c]\nbetween = [\"n0\", \"n1\"]\ninfiniband = \"qdr 4x\"\nmtu = \"{mtu} B\"\n\
+             [flows.job]\ndo = \"mpi\"\nranks = [\"n0\", \"n1\"]\nprogram = \"{}\"\n",
+            node(0),
+            node(1),
+            to_and_fro(size)
+        );
+        let (off, _) = off(&text);
+        assert!(off.abs() < 0.005, "{size}, {mtu} B: {off}");
+    }
+}
+
 /// The same with receive buffers of some packets, on long cables: the first packets of a message find the room that
 /// those before it have left, and later ones queue for it at the adapter and in the switch, to 5 % as where all do
 /// alike. A switch and an adapter that hold a packet or two each may wait for one another, which the estimate does not

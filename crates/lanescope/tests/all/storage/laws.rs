@@ -418,7 +418,11 @@ fn a_time_that_vanishes_lowers_no_bound() {
     assert!(after >= before * (1.0 - 1e-9), "{before} becomes {after}");
 }
 
-/// What is better never lowers a bound, nor a share by more than 1 %.
+/// What is better never lowers a bound, nor a share by more than 1 %, unless it is true: a simulation of both, for a
+/// minute or some ten million packets, falls by at least half as much. Of such there are two kinds, and few. Media that
+/// are sooner through leave less time for the next I/O to come: a turn is lost that a slower disk does not lose. And
+/// where several workers are at a disk, a slow wire delays long I/Os, so that short ones overtake them: those of a
+/// worker come to be behind one another, and lose their place less often than those that take turns.
 #[test]
 fn better_is_never_less() {
     let sets = [
@@ -459,7 +463,7 @@ fn better_is_never_less() {
         "flows.f0.rate=4000000",
     ];
     let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
-    let (compared, wrong) = (Cell::new(0), RefCell::new(std::collections::BTreeMap::new()));
+    let (compared, fell, wrong) = (Cell::new(0), Cell::new(0), RefCell::new(std::collections::BTreeMap::new()));
     let accepted = RefCell::new(std::collections::BTreeSet::new());
     let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
         let text = one_flow(&bytes);
@@ -488,17 +492,25 @@ fn better_is_never_less() {
                 wrong.borrow_mut().insert(set, format!("bound {b} becomes {a}\n{text}"));
             }
             let (b, a) = (before.share.typical, better.share.typical);
-            // Media that are sooner through leave less time for the next to come: a turn is lost that a slower disk
-            // does not lose. The simulation loses it, too.
-            let mean = |plan: &Plan| simulate_by(plan, 1, u64::MAX).flows[0].rate.mean;
-            let turned = || key == "outer_rate" && mean(&after) < mean(&first);
-            if a < b * 0.99 && !turned() {
-                wrong.borrow_mut().insert(set, format!("share {b} becomes {a}\n{text}"));
+            let falls = || {
+                let mean = |sets: &[&str]| {
+                    let run = ["run.for=60 s", "run.warmup=0 s", "run.max_packets=40000000"];
+                    let plan = plan(&text, &[sets, &run].concat()).0.expect("as before, for longer");
+                    simulate_by(&plan, 1, u64::MAX).flows[0].rate.mean
+                };
+                mean(&[set]) <= mean(&[]) * (1.0 + a / b) / 2.0
+            };
+            if a < b * 0.99 {
+                if falls() {
+                    fell.set(fell.get() + 1);
+                } else {
+                    wrong.borrow_mut().insert(set, format!("share {b} becomes {a}\n{text}"));
+                }
             }
         }
         Ok(())
     });
-    println!("{} compared", compared.get());
+    println!("{} compared, {} fall in the simulation, too", compared.get(), fell.get());
     if let Err(e) = result {
         panic!("{e}");
     }
