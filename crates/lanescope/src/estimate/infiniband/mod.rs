@@ -9,6 +9,7 @@ mod costs;
 pub(in crate::estimate) mod credit;
 mod hop;
 mod pieces;
+mod timeline;
 
 use crate::estimate::core::elements::ClusterElement;
 use crate::mpi::{Account, Machine, Placement};

@@ -135,7 +135,10 @@ fn held_back(plan: &Plan, corner: Corner, outcome: &Outcome, i: usize, piece: u6
     let before = outcome.used_by(&only).filter_map(|r| {
         let takes: f64 = r.uses.iter().filter(|u| u.flow == i).map(|u| u.weight).sum();
         let bytes = match r.key {
-            Key::Memory(..) | Key::Core(_) | Key::Engine(..) => size - last,
+            Key::Memory(..) | Key::Core(_) => size - last,
+            Key::Engine(_, Ceiling::ReadInterval | Ceiling::WriteInterval | Ceiling::Port) => return None,
+            // An engine that was idle lets one pass by at once.
+            Key::Engine(..) => (size - last).saturating_sub(piece),
             // So many are worked on at once, and no others before one is done.
             Key::ReadsInFlight(_) => {
                 let most = r.capacity.max(1.0) as u64;

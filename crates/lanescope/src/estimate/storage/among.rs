@@ -49,24 +49,32 @@ impl<'a> Asked<'a> {
     }
 
     fn parts(&self) -> Vec<f64> {
+        let storage = &self.one.plan.storage;
+        let disk = |t: u32| matches!(storage.targets[t as usize].device, Device::Disk(_));
+        if !storage.targets_of(self.one.flow.volume).into_iter().any(disk) {
+            // What waits in a solid-state drive waits at many places at once, for others than its like.
+            return by_time(&self.kinds, &self.alone);
+        }
         let among =
             |which: usize, part: f64| queued(&self.one, (self.kinds[which], self.alone[which], self.held), part);
         parts(&self.kinds, &self.alone, among)
     }
 }
 
+/// How many of those outstanding are of each kind, as a part, where each takes so long (Little's law).
+fn by_time(kinds: &[Kind], times: &[f64]) -> Vec<f64> {
+    let each = || kinds.iter().zip(times).map(|(k, time)| k.count * time);
+    let all = each().sum::<f64>().max(1e-300);
+    each().map(|one| one / all).collect()
+}
+
 /// How many of so many are of each kind, as a part, where each takes so long alone, and so long among so large a part.
 pub(super) fn parts(kinds: &[Kind], alone: &[f64], among: impl Fn(usize, f64) -> f64) -> Vec<f64> {
-    let by_time = |times: &[f64]| -> Vec<f64> {
-        let each = || kinds.iter().zip(times).map(|(k, time)| k.count * time);
-        let all = each().sum::<f64>().max(1e-300);
-        each().map(|one| one / all).collect()
-    };
-    let mut parts = by_time(alone);
+    let mut parts = by_time(kinds, alone);
     let rounds = if (2..=TOLD_APART).contains(&kinds.len()) { ROUNDS } else { 0 };
     for _ in 0..rounds {
         let times: Vec<f64> = parts.iter().enumerate().map(|(which, part)| among(which, *part)).collect();
-        let next = by_time(&times);
+        let next = by_time(kinds, &times);
         let moved = parts.iter().zip(&next).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         parts = next;
         if moved < SETTLED {
