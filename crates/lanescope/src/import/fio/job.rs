@@ -789,8 +789,7 @@ impl Reader<'_> {
             _ => Some(rates.iter().sum()),
         };
         if rates.len() == 2 && (rates[0] / (rates[0] + rates[1]) - f64::from(job.read) / 100.0).abs() > 0.005 {
-            let what = "the rates of reads and writes contradict rwmixread: reads and writes together go at the sum \
-                        of both rates, and rwmixread says how many of them read";
+            let what = "the rates of reads and writes contradict rwmixread: their sum and rwmixread are kept";
             self.once("mixed rates", Some(section), what, "give rates whose proportion is that of rwmixread");
         }
         if largest > 1 << 30 {

@@ -274,8 +274,8 @@ fn what_is_not_followed_is_refused() {
     assert!(why[0].contains("flows.job") && why[0].contains("flows.s") && why[0].contains("together"), "{why:?}");
 }
 
-/// What `auto` follows on random clusters is what one of the two levels gives, to the last digit; which one it says, and
-/// packets wherever the other would be refused.
+/// What `auto` follows on random clusters is what one of the two levels gives, to the last digit; which one it says,
+/// and packets wherever the other would be refused.
 #[test]
 fn auto_is_one_of_the_two_levels() {
     let (flows, packets) = (Cell::new(0), Cell::new(0));
