@@ -29,7 +29,7 @@ const WRONG: u8 = 2;
     about,
     after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, \
         --storage, --cluster, --roce)\n\
-        GPU collectives:  lanescope new --gpus > my.toml && lanescope collective allreduce my.toml"
+        GPU collectives:  lanescope new --gpus > my.toml && lanescope collective all_reduce my.toml"
 )]
 struct Cli {
     #[command(subcommand)]

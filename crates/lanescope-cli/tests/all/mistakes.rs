@@ -77,6 +77,6 @@ fn hints_lead_on() {
     // The footer's two lines are two commands each.
     let (help, _) = out(&["--help"], 0);
     let (_dir, file) = folder(&out(&["new", "--gpus"], 0).0);
-    assert!(help.contains("lanescope new --gpus > my.toml && lanescope collective allreduce my.toml"), "{help}");
-    out(&["collective", "allreduce", &file], 0);
+    assert!(help.contains("lanescope new --gpus > my.toml && lanescope collective all_reduce my.toml"), "{help}");
+    out(&["collective", "all_reduce", &file], 0);
 }
