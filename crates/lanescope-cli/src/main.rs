@@ -28,7 +28,8 @@ const WRONG: u8 = 2;
     version,
     about,
     after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, \
-        --storage, --cluster, --roce, --gpus)"
+        --storage, --cluster, --roce)\n\
+        GPU collectives:  lanescope new --gpus > my.toml && lanescope collective all_reduce my.toml"
 )]
 struct Cli {
     #[command(subcommand)]

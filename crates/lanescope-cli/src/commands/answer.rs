@@ -13,7 +13,7 @@ use lanescope::pens::svg::Method;
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
 use lanescope::plan::gpu::GpuCluster;
-use lanescope::result::{Ending, FlowReport, ProgramReport, Report, SimulatedFlow, Verdict};
+use lanescope::result::{Ending, FlowReport, Note, ProgramReport, Report, SimulatedFlow, Verdict};
 use lanescope::scenario::gpu;
 use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::units::{digits, human_rate, human_time};
@@ -281,13 +281,21 @@ fn answer(a: &Answer, plan: &Plan, report: &Report, methods: &[Method], full: bo
 
 /// Exit code of a report: every flow has a value and can be carried.
 fn verdict(report: &Report) -> u8 {
-    // Ranks that only compute move nothing, and are done.
-    let done = |p: &ProgramReport| p.messages == 0 && p.time > 0.0;
-    let moves = |f: &FlowReport| f.share.typical > 0.0 || f.programs.first().is_some_and(done);
+    // Ranks that only compute, or exchange within a node, move nothing over links, and are done.
+    let trouble = |name: &str| report.warnings.iter().any(|w| w.starts_with(&format!("flows.{name}: ")));
+    let done = |p: &ProgramReport| p.time > 0.0;
+    let moves = |f: &FlowReport| f.share.typical > 0.0 || f.programs.first().is_some_and(done) && !trouble(&f.name);
     let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && moves(f));
     let simulated = report.simulation.as_ref().is_none_or(|s| {
         let blocked = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. });
-        let moves = |f: &SimulatedFlow| f.rate.mean > 0.0 || f.program.as_ref().is_some_and(done);
+        // What is sent again and again without an end is delivered in part, and never done.
+        let endless = |f: &SimulatedFlow| {
+            let on = |n: &Note| n.mechanism == "livelock" && n.element == format!("flows.{}", f.name);
+            f.operations == 0 && report.notes.iter().any(on)
+        };
+        let ended = |f: &SimulatedFlow| s.ending == Ending::Finished && f.program.as_ref().is_some_and(done);
+        let computed = |f: &SimulatedFlow| f.program.as_ref().is_some_and(|p| p.messages == 0 && done(p));
+        let moves = |f: &SimulatedFlow| f.rate.mean > 0.0 && !endless(f) || ended(f) || computed(f);
         !blocked && s.flows.iter().all(|f| !f.unstable && moves(f))
     });
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }

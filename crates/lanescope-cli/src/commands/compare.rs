@@ -228,9 +228,11 @@ fn no_rows(a: &Compare, real: &[lanescope::pens::compare::Point], flows: &[Bound
     names.truncate(LEFT_OUT);
     let ours: Vec<&str> = flows.iter().map(|f| f.title.as_str()).collect();
     format!(
-        "no row of {} has an answer: it has {}; the scenario runs {}, whose names, ranks and sizes must be the same",
+        "no row of {} has an answer: it has {}; the scenario runs {}, whose names, ranks and sizes must be the same: \
+         run what was measured, by --set flows.{}.benchmark=osu_bw or \"imb PingPong\", and so on",
         a.table,
         if names.is_empty() { "none that can be compared".into() } else { names.join("; ") },
-        ours.join("; ")
+        ours.join("; "),
+        flows.first().map_or("NAME", |f| f.flow.as_str())
     )
 }

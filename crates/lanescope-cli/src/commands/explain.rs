@@ -7,7 +7,7 @@ use crate::{ANSWERED, NO_VALUE, WRONG, input, interrupt, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::explain::{self, measured};
-use lanescope::import::host::{self, Dump, Host};
+use lanescope::import::host::{self, Dump, Host, Remark};
 use lanescope::pens;
 use lanescope::result::Report;
 use lanescope::scenario::Included;
@@ -101,6 +101,9 @@ fn run(a: &Explain) -> Result<u8, String> {
         let names: Vec<&str> = hosts.iter().filter_map(|h| Some(h.name.as_ref()?.value.as_str())).collect();
         return Err(format!("the dumps are of several hosts ({}): give those of one", names.join(", ")));
     }
+    if let Some(message) = strangers(first) {
+        return Err(message);
+    }
     if let Some(form) = a.emit {
         return emit(first, form);
     }
@@ -153,6 +156,24 @@ fn run(a: &Explain) -> Result<u8, String> {
     }
     let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty() && r.pairs.is_empty());
     Ok(if nothing { NO_VALUE } else { ANSWERED })
+}
+
+/// Why dumps are not of one host, if they are not: the same addresses have devices of other classes. One card that was
+/// changed between two dumps is no other host.
+fn strangers(host: &Host) -> Option<String> {
+    const MANY: usize = 3;
+    let of_class = |n: &&host::Note| n.remark == Remark::Contradiction && n.text.contains(" class: ");
+    let mut all = host.notes.iter().filter(of_class);
+    let first = all.next()?;
+    let more = all.count();
+    let what = first.text.replace(" contradict each other; the first is kept", "");
+    (more + 1 >= MANY).then(|| {
+        format!(
+            "these dumps are not of one host: {what} ({}), and {more} more devices are of another class in one dump \
+             than in another; give the dumps of one host",
+            host.place(first.at)
+        )
+    })
 }
 
 /// The page of a host: to read, or with the engine and the scenario of its links to try changes on.

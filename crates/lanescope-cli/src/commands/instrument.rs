@@ -26,7 +26,8 @@ use std::sync::mpsc::Sender;
 /// The machine that an instrument works on, and how.
 #[derive(Args, Clone)]
 pub(crate) struct On {
-    /// The machine: a scenario, whose own flows are left out, or a platform of the library; of nccl-tests a GPU cluster
+    /// The machine: a scenario, or a platform of the library. Of storage its own flows are left out, since the result
+    /// tells its load; a result of IMB or OSU is held against its flows of ranks. Of nccl-tests: a GPU cluster
     pub(crate) machine: String,
     #[command(flatten)]
     pub(crate) how: How,
@@ -75,6 +76,10 @@ impl On {
             let sets = self.how.sets.iter().filter(|s| !s.trim_start().starts_with("flows.")).cloned().collect();
             let scenario = Scenario { file: self.machine.clone(), sets, json: false, csv: false };
             return crate::input::load(&scenario).map(|(plan, _)| plan.machine());
+        }
+        // Of a name that the library does not have, the user has typed no more than that.
+        if !lanescope::library::platforms().iter().any(|e| e.name == self.machine) {
+            return Err(super::library::unknown(&self.machine));
         }
         let mut diagnostics = Diagnostics::default();
         let plan = self.plan(&Test { title: self.machine.clone(), text: String::new() }, &mut diagnostics);

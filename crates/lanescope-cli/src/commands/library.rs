@@ -109,7 +109,8 @@ pub(crate) fn platform(a: &Platform) -> u8 {
     }
 }
 
-fn unknown(name: &str) -> u8 {
+/// Says that the library has no such device or platform.
+pub(super) fn unknown(name: &str) -> u8 {
     let names: Vec<String> = library::platforms().into_iter().map(|e| e.name).collect();
     let near =
         nearest(name, names.iter().map(String::as_str)).map_or(String::new(), |n| format!("; did you mean {n}?"));

@@ -6,7 +6,7 @@ mod storage;
 
 use crate::{ANSWERED, WRONG, output};
 use clap::{Args, Subcommand};
-use lanescope::diagnostic::Diagnostics;
+use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::estimate::wire::{Answer, Question, ethernet, wire};
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
@@ -127,6 +127,28 @@ fn harmless(text: &str) -> bool {
     !text.contains(['"', '\\', '\n', '#', '[', '=']) && text.len() < 60
 }
 
+/// Says what is wrong with a question by the options that were typed: (key, option, value). The scenario behind it
+/// nobody has written.
+fn refused(diagnostics: &Diagnostics, options: &[(&str, &str, &String)]) -> u8 {
+    let mut said: Vec<String> = Vec::new();
+    for d in diagnostics.sorted().into_iter().filter(|d| d.severity == Severity::Error) {
+        let named = options
+            .iter()
+            .find_map(|(key, option, value)| Some((d.message.strip_prefix(key)?.strip_prefix(": ")?, option, value)));
+        let what = match named {
+            Some((message, option, value)) => format!("{option} {value:?}: {message}"),
+            None => d.message.clone(),
+        };
+        let hint = d.hint.as_deref().filter(|h| !h.starts_with("lanescope schema"));
+        let line = what + &hint.map_or(String::new(), |h| format!("; {h}"));
+        if !said.contains(&line) {
+            output::error(&line);
+            said.push(line);
+        }
+    }
+    WRONG
+}
+
 fn pcie(a: &Pcie) -> u8 {
     for text in
         [&a.generation, &a.lanes, &a.payload, &a.header, &a.ack_every, &a.update_fc_every, &a.completion, &a.request]
@@ -137,7 +159,7 @@ fn pcie(a: &Pcie) -> u8 {
         }
     }
     let question = Question {
-        speed: format!("{} {}", a.generation, a.lanes),
+        speed: format!("{} {}", a.generation.to_lowercase(), a.lanes.to_lowercase()),
         payload: a.payload.clone(),
         header: a.header.to_uppercase(),
         ecrc: a.ecrc,
@@ -150,8 +172,18 @@ fn pcie(a: &Pcie) -> u8 {
     };
     let mut diagnostics = Diagnostics::default();
     let Some(answer) = wire(&mut diagnostics, &question) else {
-        output::diagnostics(&diagnostics);
-        return WRONG;
+        let pcie = format!("{} {}", a.generation, a.lanes);
+        return refused(
+            &diagnostics,
+            &[
+                ("pcie", "GENERATION LANES", &pcie),
+                ("header", "--header", &a.header),
+                ("ack_every", "--ack-every", &a.ack_every),
+                ("update_fc_every", "--update-fc-every", &a.update_fc_every),
+                ("completion_size", "--completion", &a.completion),
+                ("max_read_request", "--request", &a.request),
+            ],
+        );
     };
     if a.form.json {
         output::json(&answer);

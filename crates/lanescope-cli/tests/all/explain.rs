@@ -1,6 +1,6 @@
 //! `explain` as a person meets it: pastes, folders, this host, and forms for other programs.
 
-use crate::common::{lanescope, out, piped, wrong};
+use crate::common::{folder, lanescope, out, piped, wrong};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -247,4 +247,27 @@ fn this_host_is_explained_and_recorded() {
     let recorded: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(recorded["host"]["functions"], direct["host"]["functions"]);
     assert_eq!(recorded["links"], direct["links"]);
+}
+
+/// Two hosts are not taken for one: nothing is said of what neither is.
+#[test]
+fn dumps_of_two_hosts_are_refused_together() {
+    let dump = |class: &str| {
+        let of = |bus: u32| {
+            format!(
+                "{bus:02x}:00.0 {class}: Intel Corporation Device [8086:1{bus:03x}]\n\
+                 \tCapabilities: [a0] Express (v2) Endpoint, MSI 00\n\
+                 \t\tLnkCap:\tPort #0, Speed 5GT/s, Width x4, ASPM L0s, Exit Latency L0s <4us\n\
+                 \t\tLnkSta:\tSpeed 5GT/s, Width x4, TrErr- Train- SlotClk+ DLActive- BWMgmt- ABWMgmt-\n\n"
+            )
+        };
+        folder(&(2..6).map(of).collect::<String>())
+    };
+    let (one, other) = (dump("Ethernet controller [0200]"), dump("Non-Volatile memory controller [0108]"));
+    for (_, file) in [&one, &other] {
+        out(&["explain", file], 0);
+    }
+    let (answer, said) = out(&["explain", &one.1, &other.1], 2);
+    assert!(answer.is_empty() && said.contains("not of one host"), "{answer}{said}");
+    assert!(said.contains("0x0200") && said.contains("0x0108") && said.contains("3 more devices"), "{said}");
 }

@@ -9,6 +9,7 @@ mod infiniband;
 mod instruments;
 mod iometer;
 mod live;
+mod mistakes;
 mod page;
 mod pages;
 mod signals;

@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::plan::storage::{IoFlow, Volume};
 use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
+use crate::scenario::keys::Line;
 use crate::scenario::quantity::Corner;
 
 /// Declared by kind of table and key, with what is assumed in its place.
@@ -104,7 +105,8 @@ pub static NOT_MODELLED: &[Gap] = &[
     ),
     Gap::always("ram-disk", &["port_buffer"], "credit", "shares assume that port buffers never run short"),
     Gap::always("ssd", &["port_buffer"], "credit", "shares assume that port buffers never run short"),
-    Gap::always("ssd", &["buffer"], "cache", "a buffer is assumed full: writes go at the pace of the page programs"),
+    Gap::always("ssd", &["buffer"], "cache", "a buffer is assumed full: writes go at the pace of the page programs")
+        .when(|plan, _| plan.storage.flows.iter().any(|f| f.lines.iter().any(Line::writes))),
     Gap::always(
         "io",
         &["zipf", "distribution"],

@@ -23,6 +23,8 @@ pub(crate) struct Endpoint {
     pub(crate) node: Option<u32>,
     /// Sum of its network ports, GB/s.
     pub(crate) port: Option<f64>,
+    /// What no network adapter of its family exceeds, all ports together, GB/s, where these are not known.
+    pub(crate) family: Option<f64>,
     /// The bridge of the shared bus that it stands on, if it does.
     pub(crate) bus: Option<Address>,
 }
@@ -61,6 +63,7 @@ pub(crate) fn endpoints(topology: &Topology) -> Vec<Endpoint> {
             links: topology.tree.links_above(address),
             node,
             port: port_rate(topology, &ends, kind),
+            family: family_rate(topology, address, kind),
             functions: ends,
             bus: None,
         });
@@ -98,6 +101,7 @@ fn on_buses(topology: &Topology, endpoints: &mut Vec<Endpoint>) {
             links: topology.tree.links_above(address),
             node: value(&topology.host.functions.get(&address).and_then(|f| f.node.clone())),
             port: port_rate(topology, &functions, kind),
+            family: family_rate(topology, address, kind),
             functions,
             bus: topology.tree.shared_bus(address),
         });
@@ -115,6 +119,14 @@ fn port_rate(topology: &Topology, functions: &[Address], kind: Kind) -> Option<f
         said.or_else(|| named_rate(function.name.as_ref()?.value.as_str()))
     });
     each.collect::<Option<Vec<f64>>>().map(|all| all.iter().sum())
+}
+
+/// GB/s that all ports of an adapter carry together at most, by its family: NVIDIA's data sheets of ConnectX-6
+/// ("maximum total bandwidth 200 Gb/s", Dx and Lx no more) and ConnectX-7 (400 Gb/s).
+fn family_rate(topology: &Topology, address: Address, kind: Kind) -> Option<f64> {
+    const FAMILIES: [(&str, f64); 2] = [("ConnectX-6", 200.0), ("ConnectX-7", 400.0)];
+    let name = topology.host.functions.get(&address).filter(|_| kind == Kind::Nic)?.name.as_ref()?;
+    FAMILIES.iter().find(|(family, _)| name.value.contains(family)).map(|(_, gigabits)| gigabits / 8.0)
 }
 
 /// GB/s of a port by the adapter's name: `I350 Gigabit`, `10-Gigabit`, `40GbE`.

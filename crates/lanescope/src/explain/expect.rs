@@ -5,7 +5,7 @@ use super::endpoints::{Endpoint, word};
 use super::rate::{Corner, Range, Sizes, Way, efficiency};
 use super::{Device, Expected, Far, Topology};
 use crate::diagnostic::{Diagnostics, Span};
-use crate::import::host::{Address, value};
+use crate::import::host::{Address, Kind, value};
 use crate::protocol::pcie::{self, Header, Speed};
 use crate::scenario::keys::{RootComplex, Switch};
 use crate::scenario::quantity;
@@ -97,7 +97,9 @@ impl Topology<'_> {
     /// What stands between a device and its links: its network ports, and the shared bus that it stands on, GB/s.
     pub(crate) fn cap(&self, endpoint: &Endpoint, way: Way, corner: Corner) -> Option<f64> {
         let bus = endpoint.bus.and_then(|b| self.bus_rate(b, endpoint, way, corner));
-        [endpoint.port, bus].into_iter().flatten().reduce(f64::min)
+        // Which of a family an adapter is may leave its ports slower, but none faster.
+        let ports = endpoint.port.or(endpoint.family.filter(|_| corner != Corner::Low));
+        [ports, bus].into_iter().flatten().reduce(f64::min)
     }
 
     /// What a device should reach alone, GB/s.
@@ -116,6 +118,8 @@ impl Topology<'_> {
             }
         };
         let [low, typical, high] = Corner::ALL.map(of);
+        // A network may be slower than the slot: where nothing says how fast its ports are, nothing is certain.
+        let low = low.filter(|_| endpoint.kind != Kind::Nic || endpoint.port.is_some());
         let bound = typical.or(high).and_then(|(_, link)| link);
         (Range { low: low.map(|l| l.0), typical: typical.map(|l| l.0), high: high.map(|l| l.0) }, bound)
     }
@@ -141,10 +145,11 @@ impl Topology<'_> {
         let (rate, bound) = self.alone(endpoint, way);
         let wire = bound.and_then(|b| Some((b, self.speed(b, Corner::Typical).or(self.speed(b, Corner::High))?)));
         let wire_typical = self.along(endpoint, &endpoint.links, way, Corner::Typical).map(|w| w.0);
-        if let (Some(port), Some(wire)) = (endpoint.port, wire_typical)
+        if let (Some(port), Some(wire)) = (endpoint.port.or(endpoint.family), wire_typical)
             && port <= wire
         {
-            let bound_by = format!("its network ports, {port:.3} GB/s");
+            let most = if endpoint.port.is_some() { "" } else { "at most " };
+            let bound_by = format!("its network ports, {most}{port:.3} GB/s");
             return Expected { rate, bound_by, upgrade: None };
         }
         let bound_by = match wire {

@@ -210,8 +210,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         );
         ethernet::over_seeds(out, o);
     }
-    let off = s.rate.mean / f.share.typical - 1.0;
-    if off.abs() > AGREE && s.operations >= ENOUGH {
+    if let Some(off) = s.off(f.share.typical).filter(|off| off.abs() > AGREE && s.operations >= ENOUGH) {
         let why = match off < 0.0 {
             true => "queueing or blocking holds it back",
             false if s.filled_caches(f.share.typical).is_some() => "write caches were filling",

@@ -1,6 +1,6 @@
 //! What a message program took: the rows that an instrument prints, and where each rank's time went.
 
-use super::{Binding, FlowReport, Idle, Interval, Metric, MetricKind, Note, SimulatedLink, Simulation};
+use super::{Binding, Ending, FlowReport, Idle, Interval, Metric, MetricKind, Note, SimulatedLink, Simulation};
 use crate::mpi::{Account, Job, Machine, Section};
 use crate::units::{Dimension, digits, human_time};
 use schemars::JsonSchema;
@@ -195,6 +195,10 @@ impl ProgramReport {
 /// Where simulated programs take a time that is not the estimated one: a note for each, with what the simulation shows
 /// to be at work; `said` is what the simulation itself remarked.
 pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]) -> Vec<Note> {
+    // Programs that will never end have no time to be held against another.
+    if matches!(simulation.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. }) {
+        return Vec::new();
+    }
     /// Nearer than this nothing is to be explained.
     const NEAR: f64 = 0.05;
     const CAUSES: [(Idle, &str); 3] =
@@ -215,7 +219,9 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]
             continue;
         };
         let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
-        let held = simulation.links.iter().flat_map(|l| CAUSES.map(|(cause, word)| (part(l, cause), l, cause, word)));
+        // Whatever holds a program up makes none quicker.
+        let links = seen.links(simulation).filter(|_| off > 0.0);
+        let held = links.flat_map(|l| CAUSES.map(|(cause, word)| (part(l, cause), l, cause, word)));
         // What takes less than a quarter of the time in question explains none of it.
         let enough = (off / (1.0 + off)).abs() / 4.0;
         let most = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 >= enough);
@@ -230,14 +236,28 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]
             }
             (None, Some((mechanism, why))) => (*mechanism, (*why).to_string()),
             (None, None) => {
-                let [simulated, closed] = [seen.latency.mean, flow.latency.typical].map(human_time);
-                let meet = if simulation.flow_level {
-                    "messages that meet share what they meet on; the estimate serves whole messages round robin"
-                } else {
-                    "packets of concurrent messages wait for one another, short ones also behind what an \
-                    adapter has read ahead; the estimate serves whole messages round robin"
+                let meet = match (simulation.flow_level, off > 0.0) {
+                    (true, _) => {
+                        "messages that meet share what they meet on; the estimate serves whole messages round robin"
+                    }
+                    (false, true) => {
+                        "packets of concurrent messages wait for one another, short ones also behind what an \
+                        adapter has read ahead; the estimate serves whole messages round robin"
+                    }
+                    (false, false) => {
+                        "packets of concurrent messages take turns, where the estimate has whole messages wait for \
+                        one another"
+                    }
                 };
-                ("queueing", format!("a message takes {simulated}, {closed} as estimated: {meet}"))
+                // The mean of all messages explains a time only if it is longer where that is, or shorter.
+                let (simulated, closed) = (seen.latency.mean, flow.latency.typical);
+                let why = if (simulated > closed) == (off > 0.0) {
+                    let [simulated, closed] = [simulated, closed].map(human_time);
+                    format!("a message takes {simulated}, {closed} as estimated: {meet}")
+                } else {
+                    meet.to_owned()
+                };
+                ("queueing", why)
             }
         };
         let text = format!("simulated {:+.1} % against the estimate: {why}", 100.0 * off);

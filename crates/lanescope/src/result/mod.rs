@@ -77,6 +77,7 @@ impl Report {
         self.notes.extend(infiniband::apart(&self.flows, &simulation, &self.notes));
         let apart = core::apart::notes(&self, &simulation);
         self.notes.extend(apart);
+        simulation.flows.iter_mut().for_each(|f| f.ways.clear());
         self.simulation = Some(simulation);
         self
     }

@@ -391,9 +391,19 @@ pub struct SimulatedFlow {
     /// The same over several seeds, where there were several.
     #[serde(default)]
     pub over_seeds: Option<OverSeeds>,
+    /// The links that it goes over, by their places, where they are known; forgotten once notes are made of them.
+    #[serde(skip)]
+    pub(crate) ways: Vec<u32>,
 }
 
 impl SimulatedFlow {
+    /// How far the rate is from a share (bits per second), as a part of it; `None` within the interval of the rate: by
+    /// chance it may be as far off as that.
+    pub(crate) fn off(&self, share: f64) -> Option<f64> {
+        let near = self.rate.half.is_some_and(|half| (self.rate.mean - share).abs() <= half);
+        (!near).then_some(self.rate.mean / share - 1.0)
+    }
+
     /// Bytes that write caches took in and did not write on, and the time that it took, s, if that is most of what a
     /// flow got above a share (bits per second).
     pub(crate) fn filled_caches(&self, share: f64) -> Option<(f64, f64)> {
@@ -555,6 +565,10 @@ pub struct SimulatedMemory {
     pub at_end: u64,
     /// Frames dropped because the memory was full.
     pub no_memory: u64,
+    /// Of `no_memory`: frames of priorities that are not lossless, which found the memory with room, but not the part
+    /// of it that such priorities may take (`lossy_memory`). For people; JSON has the sum.
+    #[serde(skip)]
+    pub no_lossy: u64,
     /// Frames dropped because a port and priority had used up its headroom.
     pub no_headroom: u64,
     /// Bytes that there are, of all ports together.

@@ -222,7 +222,12 @@ fn one<T: Shape>(diagnostics: &mut Diagnostics, key: &str, node: &Node) -> Optio
 }
 
 fn tell(diagnostics: &mut Diagnostics, key: &str, Problem(message, hint): Problem, at: Span) {
-    let known = || format!("lanescope schema --text says what {key} may be");
+    let known = || match key {
+        "from" | "to" if message.ends_with("found a list") => {
+            "several instances are one text: \"host.1-4\", or \"host.*\" for all; others have a table each".to_owned()
+        }
+        _ => format!("lanescope schema --text says what {key} may be"),
+    };
     let hint = if hint.is_empty() { known() } else { hint };
     diagnostics.push(Diagnostic::error(at, format!("{key}: {message}")).hint(hint));
 }
@@ -556,6 +561,7 @@ impl Shape for Every {
         match &node.value {
             Value::Text(s) if s == "never" => Ok(Every(None)),
             Value::Integer(Some(i)) if (1..=MAX_COUNT).contains(i) => Ok(Every(Some(*i as u32))),
+            Value::Integer(_) => Err(Problem("expected a whole number from 1, or \"never\"".into(), String::new())),
             _ => Err(Problem(expected("a whole number from 1, or \"never\"", node).0, String::new())),
         }
     }

@@ -132,6 +132,7 @@ impl Run {
             links: &links,
             switches: &switches,
             backbones: &backbones,
+            ending: &self.ending,
         };
         let backlogs = self.system.backlogs(self.now);
         let own = self.system.reports(&view, &self.groups);
@@ -244,6 +245,7 @@ impl Run {
             ios: own.ios,
             program: own.program,
             over_seeds: None,
+            ways: own.ways,
         }
     }
 

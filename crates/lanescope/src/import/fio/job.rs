@@ -789,8 +789,8 @@ impl Reader<'_> {
             _ => Some(rates.iter().sum()),
         };
         if rates.len() == 2 && (rates[0] / (rates[0] + rates[1]) - f64::from(job.read) / 100.0).abs() > 0.005 {
-            let what = "the rates of reads and writes are not those of the mix: their sum is kept, and the mix";
-            self.once("mixed rates", Some(section), what, "rwmixread says how many of the I/Os read");
+            let what = "the rates of reads and writes contradict rwmixread: their sum and rwmixread are kept";
+            self.once("mixed rates", Some(section), what, "give rates whose proportion is that of rwmixread");
         }
         if largest > 1 << 30 {
             let span = d.places[SIZES].unwrap_or(section);

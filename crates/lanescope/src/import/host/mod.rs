@@ -237,7 +237,12 @@ impl Host {
     ) {
         let Some(function) = self.function(address, at) else { return };
         if let Err(before) = put(slot(function), value.clone(), at) {
-            let said = format!("{address} {what}: {before:?} and {value:?} contradict each other; the first is kept");
+            let [before, value] = match what {
+                // As lspci -nn and the PCI ID Repository write them.
+                "class" | "ids" => [format!("{before:#06x?}"), format!("{value:#06x?}")],
+                _ => [format!("{before:?}"), format!("{value:?}")],
+            };
+            let said = format!("{address} {what}: {before} and {value} contradict each other; the first is kept");
             self.note(Remark::Contradiction, said, at);
         }
     }

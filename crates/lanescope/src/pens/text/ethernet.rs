@@ -67,7 +67,11 @@ pub(super) fn network(out: &mut String, s: &Simulation, paint: Paint) {
         let part = digits(100.0 * m.most as f64 / m.size.max(1) as f64);
         let _ =
             write!(out, "{}parts.{name}{}    at most {part} % of {} in use", paint.strong, paint.off, Bytes(m.size));
-        for (n, why) in [(m.no_memory, "the memory was full"), (m.no_headroom, "its headroom was used up")] {
+        for (n, why) in [
+            (m.no_memory - m.no_lossy.min(m.no_memory), "the memory was full"),
+            (m.no_lossy, "the part for lossy priorities (lossy_memory) had no room"),
+            (m.no_headroom, "its headroom was used up"),
+        ] {
             if n > 0 {
                 let _ = write!(out, ", {}{n} frames dropped{}: {why}", paint.alarm, paint.off);
             }

@@ -536,12 +536,26 @@ fn expand_flow(
             Bound::Completions,
         ));
         let Some((route, back)) = ways else {
-            diagnostics.push(
-                Diagnostic::error(from_span, format!("there is no path from {from_name} to {to_name}")).hint(
-                    "they are below different root complexes: join these by a link with coherent = \"64 GB/s\", or \
-                        connect them otherwise",
+            let linked = |part: PartId| links.iter().any(|l| l.ends.iter().any(|e| e.part == part));
+            let lone =
+                [(source, &from_name, from_span), (target, &to_name, to_span)].into_iter().find(|e| !linked(e.0));
+            let (span, hint) = match lone {
+                Some((_, name, span)) => (
+                    span,
+                    format!(
+                        "no link has {name} at an end: add a table [links.NAME] with between = [\"{name}\", …] and a \
+                         speed, such as pcie = \"gen4 x4\""
+                    ),
                 ),
-            );
+                None => (
+                    from_span,
+                    "they are below different root complexes: join these by a link with coherent = \"64 GB/s\", or \
+                        connect them otherwise"
+                        .to_owned(),
+                ),
+            };
+            let what = format!("there is no path from {from_name} to {to_name}");
+            diagnostics.push(Diagnostic::error(span, what).hint(hint));
             return;
         };
         let through = |h: &crate::plan::Hop| links[h.link.0 as usize].ends[h.direction.to()].part;

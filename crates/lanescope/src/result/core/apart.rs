@@ -4,13 +4,16 @@
 //! do. Each difference is put down to what the simulation saw hold the flow up, and the note says where that can be
 //! seen.
 
-use crate::result::{FlowReport, Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
+use crate::result::{Ending, FlowReport, Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
 use crate::units::{digits, human_time};
 
 /// Shares and simulated rates of loads that queue should not be further apart.
 const QUEUED: f64 = 0.05;
 /// Nor those of loads that are carried whole.
 const CARRIED: f64 = 0.02;
+
+/// A link with so much of its time taken is full.
+const FULL: f64 = 0.97;
 
 /// An I/O that has been in flight for so many times the longest of those that were done is being overtaken.
 const OVERTAKEN: f64 = 2.0;
@@ -36,14 +39,18 @@ fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
 pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
     let mut all = Vec::new();
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
-        let off = s.rate.mean / f.share.typical - 1.0;
+        all.extend(overtaken(s));
+        // What chance may be explains nothing; what a cache took in is counted, and no chance.
+        let cached = s.filled_caches(f.share.typical);
+        let Some(off) = s.off(f.share.typical).or(cached.map(|_| s.rate.mean / f.share.typical - 1.0)) else {
+            continue;
+        };
         // A flow that has the system to itself queues for nothing but itself.
         let alone = report.flows.len() == 1 && f.instances == 1;
         let limit = if alone || f.bound_by.resource == "its own load" { CARRIED } else { QUEUED };
         // What has begun before the window and what ends after it are as many, but for one operation of each instance.
         let expected = f.share.typical / 8.0 * simulation.window / f.operation.unwrap_or(0.0);
         let edge = f.instances as f64 / expected;
-        all.extend(overtaken(s));
         if !off.is_finite() || off.abs() <= limit || s.program.is_some() {
             continue;
         }
@@ -56,11 +63,19 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
             all.push(note(&f.name, "short-window", off, why));
             continue;
         }
-        if let Some((mechanism, why)) = of_frames(s, simulation) {
+        if matches!(simulation.ending, Ending::Deadlock { .. }) {
+            all.push(note(&f.name, "deadlock", off, "the run ended in a deadlock".into()));
+            continue;
+        }
+        if let Some((mechanism, why)) = of_priorities(s, report, simulation) {
             all.push(note(&f.name, mechanism, off, why));
             continue;
         }
-        if let Some((cached, time)) = s.filled_caches(f.share.typical) {
+        if let Some((mechanism, why)) = of_frames(s, off, report, simulation) {
+            all.push(note(&f.name, mechanism, off, why));
+            continue;
+        }
+        if let Some((cached, time)) = cached {
             let (cached, time) = (digits(cached / 1e6), human_time(time));
             let why =
                 format!("write caches were filling, {cached} MB in the {time} that count: a longer run gets less");
@@ -112,7 +127,10 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
             (mechanism, why.to_owned())
         };
         let (mechanism, why) = match mechanism {
-            "queueing" if off > 0.0 => ("overlap", "waits overlap by more than the estimate assumes".to_owned()),
+            // Whatever holds a flow up makes none faster.
+            "queueing" | "credits" | "replay-buffer" if off > 0.0 => {
+                ("overlap", "waits overlap by more than the estimate assumes".to_owned())
+            }
             _ => (mechanism, why),
         };
         let why = format!("{}, {}: {why}", s.bound_by.element, s.bound_by.evidence);
@@ -166,29 +184,78 @@ fn note(flow: &str, mechanism: &str, off: f64, why: String) -> Note {
     Note { element: format!("flows.{flow}"), mechanism: mechanism.into(), text }
 }
 
-/// What frames of Ethernet met that shares know nothing of: memories that were full, sources that were held back.
-fn of_frames(s: &SimulatedFlow, simulation: &Simulation) -> Option<(&'static str, String)> {
+/// Priorities that one of the methods does not know, where a link on the way is full: it sends others first.
+fn of_priorities(s: &SimulatedFlow, report: &Report, simulation: &Simulation) -> Option<(&'static str, String)> {
+    s.frames.as_ref()?;
+    let ignored = report.not_modelled.iter().find(|n| n.mechanism == "priorities")?;
+    let full = s.links(simulation).filter(|l| l.utilisation() > FULL);
+    let full = full.reduce(|a, b| if b.utilisation() > a.utilisation() { b } else { a })?;
+    let method = if ignored.methods.iter().any(|m| m == "simulate") { "simulation" } else { "estimate" };
+    let name = crate::result::way(&full.name, &full.to);
+    Some(("priorities", format!("{name} is full, and the {method} takes no account of {}", ignored.key)))
+}
+
+/// What frames of Ethernet met that shares know nothing of: memories that were full, sources that were held back. Who
+/// is faster than its share was not held up by it: others were, and more.
+fn of_frames(s: &SimulatedFlow, off: f64, report: &Report, simulation: &Simulation) -> Option<(&'static str, String)> {
     /// Less explains nothing.
     const MUCH: f64 = 0.01;
+    let lost = |s: &SimulatedFlow| s.frames.map_or(0.0, |f| f.dropped as f64 / f.sent.max(1) as f64);
     let frames = s.frames.as_ref()?;
-    let lost = frames.dropped as f64 / frames.sent.max(1) as f64;
-    if lost > MUCH {
+    let mine = lost(s);
+    let others = simulation.flows.iter().filter(|t| t.name != s.name);
+    if off > 0.0 {
+        let most = others.clone().map(lost).fold(0.0, f64::max);
+        if most > mine + MUCH {
+            let [mine, most] = [mine, most].map(|part| 100.0 * part);
+            let why =
+                format!("others lost more: {most:.1} % of the frames of one were dropped, {mine:.1} % of its own");
+            return Some(("drops", why));
+        }
+    } else if mine > MUCH {
         let why = if 2 * frames.refused > frames.dropped {
             "a station's queue takes no message that it has no room for"
         } else {
             "a full memory drops whatever arrives, even what would leave by another port"
         };
-        return Some(("drops", format!("{:.1} % of its frames were dropped: {why}", lost * 100.0)));
+        return Some(("drops", format!("{:.1} % of its frames were dropped: {why}", mine * 100.0)));
     }
-    const CAUSES: [(Idle, &str, &str); 3] = [
-        (Idle::Grants, "grants", "what is granted to sources on slow paths is not available to others"),
-        (Idle::Stopped, "stops", "a source that was stopped learns late that it may send again"),
-        (Idle::Paused, "pause", "a pause also holds up frames for other destinations"),
-    ];
+    const CAUSES: [(Idle, &str); 3] = [(Idle::Grants, "grants"), (Idle::Stopped, "stops"), (Idle::Paused, "pause")];
     let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
-    let held =
-        simulation.links.iter().flat_map(|l| CAUSES.map(|(cause, word, why)| (part(l, cause), l, cause, word, why)));
-    let (most, link, cause, word, why) = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 > MUCH)?;
+    let most = |s: &SimulatedFlow| {
+        let held = s.links(simulation).flat_map(|l| CAUSES.map(|(cause, word)| (part(l, cause), l, cause, word)));
+        held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 > MUCH)
+    };
+    let own = most(s);
+    if off > 0.0 {
+        let held = own.map_or(0.0, |own| own.0);
+        let (most, _, cause, word) = others.filter_map(most).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        return (most > held + MUCH).then(|| {
+            let [most, held] = [most, held].map(|part| 100.0 * part);
+            let why = format!("others are held up more ({}), {most:.1} % of the time, it {held:.1} %", cause.words());
+            (word, why)
+        });
+    }
+    let (most, link, cause, word) = own?;
+    let victim = || {
+        let element = format!("flows.{}", s.name);
+        report.notes.iter().any(|n| n.element == element && n.mechanism == "pause")
+    };
+    let why = match cause {
+        Idle::Grants => "what is granted to sources on slow paths is not available to others",
+        Idle::Stopped => "a source that was stopped learns late that it may send again",
+        _ if victim() => "a pause also holds up frames for other destinations",
+        _ => "who is paused has no turn meanwhile, whoever is not may go on",
+    };
     let name = crate::result::way(&link.name, &link.to);
     Some((word, format!("{name} was idle for {:.1} % of its time: {}: {why}", most * 100.0, cause.words())))
+}
+
+impl SimulatedFlow {
+    /// The links of a run that it goes over. A flow that has a run to itself goes over all that carry anything.
+    pub(in crate::result) fn links<'a>(&self, simulation: &'a Simulation) -> impl Iterator<Item = &'a SimulatedLink> {
+        let (ways, alone) = (self.ways.clone(), self.ways.is_empty() && simulation.flows.len() == 1);
+        let all = simulation.links.iter().zip(0u32..);
+        all.filter(move |(l, at)| ways.binary_search(at).is_ok() || alone && l.slots.tlps > 0).map(|(l, _)| l)
+    }
 }

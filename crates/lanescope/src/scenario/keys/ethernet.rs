@@ -600,9 +600,9 @@ table! {
     Stream, STREAM, "a flow of frames" {
         /// What it stands for.
         about: tell String, One;
-        /// The stations that send, with * for all instances.
+        /// The stations that send: "host.0", several as "host.1-4", all as "host.*"; not a list.
         from: must String, One;
-        /// The stations that receive.
+        /// The stations that receive, written alike.
         to: must String, One;
         /// "send".
         r#do: must Send, One;

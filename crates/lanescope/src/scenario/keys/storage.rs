@@ -117,6 +117,13 @@ pub struct Line {
     pub reply: Bytes,
 }
 
+impl Line {
+    /// Whether any of its I/Os writes.
+    pub(crate) fn writes(&self) -> bool {
+        self.share > 0 && self.read < WHOLE && self.trim < WHOLE
+    }
+}
+
 /// Bytes of a sector: what disks move at least, and what offsets are multiples of where nothing else is said.
 pub const SECTOR: u64 = 512;
 

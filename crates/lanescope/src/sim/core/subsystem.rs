@@ -4,7 +4,7 @@
 
 use crate::plan::{FlowGroup, Plan};
 use crate::result::{
-    Binding, Medium, Note, ProgramReport, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink,
+    Binding, Ending, Medium, Note, ProgramReport, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink,
     SimulatedMemory, SimulatedSwitch, SlotCounts,
 };
 use crate::scenario::keys::Technology;
@@ -106,6 +106,8 @@ pub(in crate::sim) struct Window<'a> {
     pub(in crate::sim) links: &'a [SimulatedLink],
     pub(in crate::sim) switches: &'a [SimulatedSwitch],
     pub(in crate::sim) backbones: &'a [SimulatedBackbone],
+    /// Why the run has ended, if it has.
+    pub(in crate::sim) ending: &'a Ending,
 }
 
 impl<'a> Window<'a> {
@@ -134,11 +136,13 @@ pub(in crate::sim) struct OwnReport {
     pub(in crate::sim) frames: Option<SimulatedFrames>,
     pub(in crate::sim) ios: Option<SimulatedIos>,
     pub(in crate::sim) program: Option<ProgramReport>,
+    /// The links it goes over, by their places among all of the run; empty where that is not known.
+    pub(in crate::sim) ways: Vec<u32>,
 }
 
 impl From<Binding> for OwnReport {
     fn from(bound_by: Binding) -> OwnReport {
-        OwnReport { bound_by, without_headers: None, frames: None, ios: None, program: None }
+        OwnReport { bound_by, without_headers: None, frames: None, ios: None, program: None, ways: Vec::new() }
     }
 }
 

@@ -54,11 +54,14 @@ pub(in crate::sim) fn stream(
             }
             _ => {
                 let line = network.link(w).rate.typical;
+                // A source that was told before the window opened may still recover its rate throughout the window.
+                let told = match frames.notified {
+                    0 => "by CNPs from before the measured time, or for other flows of its station".to_owned(),
+                    n => format!("by {n} CNPs for {} marked frames", frames.marked),
+                };
                 let evidence = format!(
-                    "held back by DCQCN: {time} below its line rate of {line}, by {} CNPs for {} marked frames; it \
-                        delivers {}",
-                    frames.notified,
-                    frames.marked,
+                    "held back by DCQCN: {time} below its line rate of {line}, {told}; flows.{} delivers {}",
+                    network.streams[streams[0]].group,
                     human_rate(frames.rate.mean)
                 );
                 Binding { element: name, resource: "congestion control".into(), evidence }
@@ -85,13 +88,19 @@ pub(in crate::sim) fn stream(
         let dropping = network.switches().zip(memories).filter(|(_, m)| lost(m) > 0);
         let key = |((id, ..), m): &((NodeId, _, _), &SimulatedMemory)| (passed(*id), lost(m));
         let worst = dropping.reduce(|worst, next| if key(&next) > key(&worst) { next } else { worst });
-        if let Some(((_, node, k), m)) = worst {
+        if let Some(((id, node, k), m)) = worst {
             let part = part(frames.dropped - frames.refused);
             return Binding {
                 element: format!("parts.{}", node.name),
                 resource: "memory".into(),
                 evidence: if m.no_headroom > m.no_memory {
                     format!("a port's headroom was used up: {part} % of the frames dropped")
+                } else if 2 * m.no_lossy > m.no_memory {
+                    let lossy = Bytes(network.buffering[id.0 as usize].map_or(0, |b| b.lossy));
+                    format!(
+                        "the part of its memory for lossy priorities, {lossy} (lossy_memory), had no room: {part} % \
+                         of the frames dropped{again}"
+                    )
                 } else {
                     format!("its memory of {} was full: {part} % of the frames dropped{again}", k.memory.typical)
                 },
@@ -135,7 +144,7 @@ fn full(network: &Network, wires: &[SimulatedLink], wire: u32) -> Binding {
 }
 
 /// The wires that streams go over.
-fn ways(network: &Network, streams: &[usize]) -> Vec<u32> {
+pub(super) fn ways(network: &Network, streams: &[usize]) -> Vec<u32> {
     let mut ways: Vec<u32> = Vec::new();
     let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, t)));
     for (s, target) in pairs.take(MOST_WAYS) {

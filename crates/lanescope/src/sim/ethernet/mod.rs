@@ -673,6 +673,8 @@ pub(super) struct Stored {
     /// Frames carried, and dropped: no memory, no headroom.
     pub(super) frames: u64,
     pub(super) no_memory: u64,
+    /// Of these: the memory had room, but not the part of it that lossy priorities may take.
+    pub(super) no_lossy: u64,
     pub(super) no_headroom: u64,
     /// Sum and most of what frames took from the bit that forwarding waits for to the first bit out, fs.
     pub(super) transit: u128,

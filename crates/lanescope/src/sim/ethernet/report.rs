@@ -97,6 +97,7 @@ impl Subsystem for Fabric {
                 most: s.most,
                 at_end: s.now,
                 no_memory: s.no_memory - before.no_memory,
+                no_lossy: s.no_lossy - before.no_lossy,
                 no_headroom: s.no_headroom - before.no_headroom,
                 size: match keys.buffers.typical {
                     Buffers::Shared => keys.memory.typical.0,
@@ -175,10 +176,13 @@ impl Subsystem for Fabric {
         let in_flight = if groups.is_empty() { Vec::new() } else { self.in_flight() };
         let memories: Vec<SimulatedMemory> = view.switches.iter().filter_map(|s| s.memory).collect();
         let links = view.links_of(Technology::Ethernet);
+        let first = view.plan.links_of(Technology::Ethernet).start as u32;
         let report = |group: &FlowGroup| {
             let frames = self.frames(group, view, &in_flight);
             let bound_by = binding::stream(&view.plan.network, &group.members, links, &frames, &memories);
-            OwnReport { frames: Some(frames), ..bound_by.into() }
+            let ways = binding::ways(&view.plan.network, &group.members);
+            let ways = ways.into_iter().map(|w| first + w).collect();
+            OwnReport { frames: Some(frames), ways, ..bound_by.into() }
         };
         groups.iter().map(report).collect()
     }

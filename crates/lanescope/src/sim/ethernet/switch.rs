@@ -257,8 +257,10 @@ impl Switch {
             Some(queue) if account != NONE => s.queued[queue as usize] + bytes > s.most_lossy.saturating_sub(s.lossy),
             _ => false,
         };
-        if used + bytes > self.memory || lossy(self) {
+        let full = used + bytes > self.memory;
+        if full || lossy(self) {
             self.stored.no_memory += 1;
+            self.stored.no_lossy += u64::from(!full);
             net.lose(id, now);
             return;
         }

@@ -2,7 +2,7 @@
 
 use crate::mpi::Account;
 use crate::plan::Plan;
-use crate::result::{Binding, Idle, SimulatedLink, computing, time_share};
+use crate::result::{Binding, Ending, Idle, SimulatedLink, computing, time_share};
 use crate::scenario::keys::Technology;
 use crate::sim::core::subsystem::FULL;
 use crate::units::digits;
@@ -29,15 +29,62 @@ fn held_back(plan: &Plan, job: usize, links: &[SimulatedLink]) -> Option<Binding
     })
 }
 
+/// Ways of a program that are looked at, at most.
+const MOST_WAYS: usize = 4096;
+
+/// The links that messages of a program go over, by their places among all of a plan; none where its ranks have too
+/// many pairs to look at.
+pub(super) fn ways(plan: &Plan, job: usize) -> Vec<u32> {
+    let (cluster, network) = (&plan.cluster, &plan.network);
+    let job = &cluster.jobs[job];
+    let connections = job.keys.connections.typical.get();
+    let (pairs, more) = cluster.pairs_of(job, MOST_WAYS / connections as usize);
+    if more {
+        return Vec::new();
+    }
+    let own = 2 * cluster.links.len();
+    let [infiniband, ethernet] = [Technology::Infiniband, Technology::Ethernet].map(|t| plan.links_of(t).start);
+    let place = |wire: u32| match (wire as usize).checked_sub(own) {
+        None => infiniband + wire as usize,
+        Some(wire) => ethernet + wire,
+    };
+    let wires = pairs.into_iter().flat_map(|p| (0..connections).map(move |c| (p, c)));
+    let wires = wires.flat_map(|(pair, c)| cluster.wires(network, job, pair, c));
+    let mut all: Vec<u32> = wires.map(|wire| place(wire) as u32).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What binds ranks that nothing will ever wake.
+pub(super) fn stalled(name: &str, ending: &Ending) -> Binding {
+    let (resource, evidence) = match ending {
+        Ending::Deadlock { .. } => ("deadlock", "its ranks wait for ever: packets wait for one another in a circle"),
+        _ => ("stall", "its ranks wait for ever for messages that nobody can send"),
+    };
+    Binding { element: format!("flows.{name}"), resource: resource.into(), evidence: evidence.into() }
+}
+
 /// What holds the ranks of a program up: their own computing, else the link or bus that is busiest, else what one
 /// message takes by itself.
-pub(in crate::sim) fn job(plan: &Plan, job: usize, accounts: &[Account], links: &[SimulatedLink]) -> Binding {
+/// `ways` are the links that its messages go over: others of their technologies are busy with something else.
+pub(in crate::sim) fn job(
+    plan: &Plan,
+    job: usize,
+    accounts: &[Account],
+    links: &[SimulatedLink],
+    ways: &[u32],
+) -> Binding {
     let name = &plan.cluster.jobs[job].name;
     if let Some(binding) = computing(name, accounts) {
         return binding;
     }
     let used = |l: &SimulatedLink| l.slots.busy() as f64 / l.slots.total().max(1) as f64;
-    let busiest = links.iter().reduce(|a, b| if used(b) > used(a) { b } else { a });
+    let of_networks =
+        |at: &usize| [Technology::Infiniband, Technology::Ethernet].into_iter().any(|t| plan.links_of(t).contains(at));
+    let mine = |at: usize| ways.is_empty() || !of_networks(&at) || ways.binary_search(&(at as u32)).is_ok();
+    let own = links.iter().enumerate().filter(|(at, _)| mine(*at)).map(|(_, l)| l);
+    let busiest = own.reduce(|a, b| if used(b) > used(a) { b } else { a });
     let busiest = busiest.map(|l| (l, used(l)));
     if busiest.is_none_or(|b| b.1 < FULL)
         && let Some(binding) = held_back(plan, job, links)

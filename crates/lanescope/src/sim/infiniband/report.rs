@@ -2,7 +2,7 @@
 
 use crate::plan::{FlowGroup, Plan};
 use crate::protocol::infiniband::Mtu;
-use crate::result::{Medium, Note, SlotCounts};
+use crate::result::{Ending, Medium, Note, SlotCounts};
 use crate::scenario::keys::Technology;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::recorder::Trace;
@@ -120,8 +120,12 @@ impl Subsystem for Fabric {
         let report = |group: &FlowGroup| {
             let job = group.members[0];
             let accounts: Vec<_> = self.runs[job].machine.accounts().collect();
-            let bound_by = binding::job(view.plan, job, &accounts, view.links);
-            OwnReport { program: Some(self.program(job)), ..bound_by.into() }
+            let ways = binding::ways(view.plan, job);
+            let for_ever = matches!(view.ending, Ending::Stall { .. } | Ending::Deadlock { .. } | Ending::Silent);
+            let stalled = for_ever && !self.runs[job].machine.is_done();
+            let bound_by = binding::job(view.plan, job, &accounts, view.links, &ways);
+            let bound_by = if stalled { binding::stalled(&self.plan.jobs[job].name, view.ending) } else { bound_by };
+            OwnReport { program: Some(self.program(job)), ways, ..bound_by.into() }
         };
         groups.iter().map(report).collect()
     }

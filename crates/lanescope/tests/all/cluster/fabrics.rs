@@ -3,6 +3,7 @@
 use super::{BARE, VERBS, simulate, simulate_by, wire};
 use crate::common::{flow, planned, run, within, wrong};
 use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
 use lanescope::result::{Ending, Idle, Simulation};
 use lanescope::sim::{Run, Step};
 
@@ -151,6 +152,23 @@ fn a_ring_of_switches_deadlocks_and_says_so() {
     assert_eq!(circle, names.collect::<Vec<_>>());
     // To the next, nothing stands in another's way.
     simulate(&ring(5, 1), &[]);
+}
+
+/// What never ends has no time to be held against the estimate's, and no rank waits 0 % of its time.
+#[test]
+fn who_waits_for_ever_is_told_so() {
+    let everyone_receives = "recv from (rank - 1) % ranks; send 1 KiB to (rank + 1) % ranks";
+    let stalled = star(3, BARE, &program("job", "[\"node.*\"]", "", everyone_receives));
+    for (text, resource) in [(ring(5, 2), "deadlock"), (stalled, "stall")] {
+        let plan = planned(&text, &[]);
+        let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("a run");
+        while run.advance(u64::MAX) != Step::Done {}
+        let seen = run.snapshot();
+        let by = &seen.flows[0].bound_by;
+        assert!(by.resource == resource && by.evidence.contains("for ever"), "{:?}: {by:?}", seen.ending);
+        let report = estimate(&plan, &Diagnostics::default()).with(seen);
+        assert!(report.notes.iter().all(|n| !n.text.contains("against the estimate")), "{:?}", report.notes);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use lanescope::result::{Ending, Simulation};
 use std::fmt::Write;
 
 /// Five switches in a ring, a host on each; host i sends to host i + `ahead`, the way around clockwise.
-fn ring(ahead: usize, control: &str) -> String {
+pub(super) fn ring(ahead: usize, control: &str) -> String {
     let mut text = format!(
         "[parts.h]\nis = \"station\"\ncount = 5\n[parts.s]\nis = \"ethernet-switch\"\ncount = 5\nflow_control = \
             \"{control}\"\nmemory = \"100 kB\"\n\

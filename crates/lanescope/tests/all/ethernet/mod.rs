@@ -11,6 +11,7 @@ mod fabrics;
 mod flow_level;
 mod headroom;
 mod lossless;
+mod notes;
 mod parallel;
 mod pauses;
 mod queue_pairs;

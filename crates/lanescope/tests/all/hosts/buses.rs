@@ -54,7 +54,10 @@ fn buses_of_an_old_machine_have_rates() {
     assert!(report.devices.len() >= 5, "{:#?}", report.devices);
     for device in &report.devices {
         for rate in [&device.to_memory.rate, &device.from_memory.rate] {
-            let (low, typical, high) = (rate.low.unwrap_or(9.0), rate.typical.unwrap_or(9.0), rate.high.unwrap_or(9.0));
+            // Of a network adapter whose ports are not known no lower end is.
+            let none = if device.kind == "nic" { f64::MIN_POSITIVE } else { 9.0 };
+            let (low, typical, high) =
+                (rate.low.unwrap_or(none), rate.typical.unwrap_or(9.0), rate.high.unwrap_or(9.0));
             assert!(0.0 < low && low <= typical && typical <= high && high < 0.534, "{device:#?}");
         }
     }

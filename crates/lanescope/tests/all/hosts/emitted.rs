@@ -106,6 +106,34 @@ fn thresholds_are_below_what_is_expected() {
     assert_eq!(checked, 8);
 }
 
+/// A ConnectX-7 has ports of 50 GB/s at most, in a slot of 60: no healthy one reaches what its slot carries. Of ports
+/// that no dump states, nothing says from where on a rate would be too low.
+#[test]
+fn nothing_asks_more_of_a_network_adapter_than_its_ports_carry() {
+    let text = ours("epyc-4gpu-e12/host.md");
+    let (report, table) = (explained(&text), thresholds::emit(&host(&text)));
+    let of_nics = report.devices.iter().filter(|d| d.name.contains("ConnectX-7"));
+    let mut seen = 0;
+    for device in of_nics.filter(|d| d.to_memory.rate.high.is_some()) {
+        for rate in [device.to_memory.rate, device.from_memory.rate] {
+            assert!(rate.low.is_none() && rate.high.is_some_and(|high| high <= 50.0), "{}: {rate:?}", device.id);
+        }
+        assert!(!table.lines().any(|l| l.starts_with(&format!("{},", device.id))), "{table}");
+        assert!(table.contains(&format!("# {} ", device.id)), "{table}");
+        seen += 1;
+    }
+    assert!(seen >= 2, "{seen}");
+    // Where a dump says what the ports carry, that is the least.
+    for dump in dumps() {
+        let (host, report) = (host(&dump.1), explained(&dump.1));
+        for line in thresholds::emit(&host).lines().filter(|l| l.starts_with("nic")) {
+            let device = report.devices.iter().find(|d| line.starts_with(&format!("{},", d.id))).expect("the device");
+            assert!(device.to_memory.rate.low.is_some(), "{}: {line}", dump.0);
+        }
+        assert!(!thresholds::emit(&host).contains("may be slower"), "{}", dump.0);
+    }
+}
+
 /// What hwloc's form has a place for, of what a host knows: a line each.
 fn told(host: &Host) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

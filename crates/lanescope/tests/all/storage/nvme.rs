@@ -368,6 +368,17 @@ fn a_buffer_that_never_drains_binds() {
     }
 }
 
+/// A buffer that takes in writes says nothing to reads.
+#[test]
+fn a_write_buffer_is_left_out_of_writes_alone() {
+    let left_out = |read: &str| {
+        let access = format!("{{ size = \"4 KiB\", read = \"{read} %\", random = \"100 %\" }}");
+        let report = answer(&text(&access, "1 ms", "outstanding = 4"), &["parts.drive.buffer=\"1 MiB\""]);
+        report.not_modelled.iter().any(|n| n.key == "parts.drive.buffer")
+    };
+    assert_eq!([100, 99, 0].map(|read| left_out(&read.to_string())), [false, true, true]);
+}
+
 /// The estimate says what its reads do not wait for.
 #[test]
 fn reads_behind_programs_are_told() {
