@@ -397,8 +397,7 @@ pub struct SimulatedFlow {
 }
 
 impl SimulatedFlow {
-    /// How far the rate is from a share (bits per second), as a part of it; `None` within the interval of the rate: by
-    /// chance it may be as far off as that.
+    /// How far the rate is from a share (bits per second), as a part of it; `None` within its interval: by chance.
     pub(crate) fn off(&self, share: f64) -> Option<f64> {
         let near = self.rate.half.is_some_and(|half| (self.rate.mean - share).abs() <= half);
         (!near).then_some(self.rate.mean / share - 1.0)
@@ -409,11 +408,8 @@ impl SimulatedFlow {
     pub(crate) fn filled_caches(&self, share: f64) -> Option<(f64, f64)> {
         let ios = self.ios.as_ref()?;
         let (cached, time) = (ios.cached as f64, ios.seen.time);
-        let [reads, writes] =
-            ios.seen.counts.iter().fold([0, 0], |[reads, writes], c| [reads + c.reads.bytes, writes + c.writes.bytes]);
         // Of a mix, reads come the faster for it, too; what is cached is of its writes.
-        let of_writes = writes as f64 / (reads + writes).max(1) as f64;
-        let above = (self.rate.mean - share) / 8.0 * time * of_writes;
+        let above = (self.rate.mean - share) / 8.0 * time * ios.seen.written();
         (above > 0.0 && cached > 0.5 * above).then_some((cached, time))
     }
 }

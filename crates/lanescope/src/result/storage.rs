@@ -84,6 +84,13 @@ pub struct IoSeen {
 }
 
 impl IoSeen {
+    /// The part of all bytes read and written that was written; 0 of none.
+    pub(crate) fn written(&self) -> f64 {
+        let [reads, writes] = [|c: &IoCounts| c.reads.bytes, |c: &IoCounts| c.writes.bytes]
+            .map(|of| self.counts.iter().map(of).sum::<u64>() as f64);
+        writes / (reads + writes).max(1.0)
+    }
+
     /// Time that the processor of a worker has worked, s; 0 of one that is not in it.
     pub fn busy_of(&self, worker: u32) -> f64 {
         let first = self.counts.first().map_or(0, |c| c.worker);

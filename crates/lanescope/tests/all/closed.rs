@@ -379,8 +379,8 @@ fn an_operation_alone_takes_as_long_as_is_said() {
         let text = format!(
             "[parts.host]\nis = \"root-complex\"\n{host}[parts.d]\nis = \"endpoint\"\ntags = 256\n{device}\
              [links.l]\nbetween = [\"host\", \"d\"]\npcie = \"gen4 x8\"\nmps = \"256 B\"\n[flows.f]\nfrom = \"d\"\n\
-             to = \"host.memory\"\ndo = \"{way}\"\nsize = \"{} B\"\nload = {{ outstanding = 1 }}\n\
-             [run]\nfor = \"2 ms\"\n",
+             to = \"host.memory\"\ndo = \"{way}\"\nsize = \"{} B\"\nload = {{ outstanding = 1, think = \"100 us\" }}\n\
+             [run]\nfor = \"4 ms\"\n",
             4 * c.about(16, 100_000)
         );
         let (r, s) = (run(&text, &[]), simulate(&text, &[]));

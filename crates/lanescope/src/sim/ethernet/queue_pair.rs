@@ -104,7 +104,7 @@ impl Sending {
         self.next += 1;
         self.cursor = self.next;
         self.kept.push_back(*made);
-        let half_window = self.rule.acknowledges_halves().is_some_and(|half| self.next % half == 0);
+        let half_window = self.rule.acknowledges_halves().is_some_and(|half| self.next.is_multiple_of(half));
         if made.last || roce::ends_message(made.opcode) || half_window {
             self.asked = self.next;
         }

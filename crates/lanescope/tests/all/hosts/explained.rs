@@ -178,7 +178,9 @@ fn emulated_ports_are_not_believed() {
     let line = link(&report, "0000:01:00.0");
     assert_eq!((line.standing.as_str(), line.taken.as_deref()), ("virtual", Some("32 GT/s x16")));
     assert!(report.host.virtual_machine.is_some());
-    assert!(device(&report, "0000:01:00.0").to_memory.rate.low > Some(50.0));
+    // What a ConnectX-7's ports carry together, 400 Gb/s, is less than its slot; at least how much nobody knows.
+    let rate = device(&report, "0000:01:00.0").to_memory.rate;
+    assert_eq!((rate.low, rate.typical), (None, Some(50.0)));
     // Without registers of the device nothing is known.
     let bare = card.split("\tCapabilities").next().unwrap_or_default();
     let report = explained(&format!("{port}{bare}"));
