@@ -62,7 +62,7 @@ impl<'a> Asked<'a> {
 }
 
 /// How many of those outstanding are of each kind, as a part, where each takes so long (Little's law).
-fn by_time(kinds: &[Kind], times: &[f64]) -> Vec<f64> {
+pub(super) fn by_time(kinds: &[Kind], times: &[f64]) -> Vec<f64> {
     let each = || kinds.iter().zip(times).map(|(k, time)| k.count * time);
     let all = each().sum::<f64>().max(1e-300);
     each().map(|one| one / all).collect()

@@ -6,7 +6,7 @@
 //! with a cache writes behind its host's back.
 
 use crate::estimate::storage::Kind;
-use crate::estimate::storage::among::{between, parts};
+use crate::estimate::storage::among::{between, by_time, parts};
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash::{self, Beside};
@@ -132,6 +132,12 @@ impl<'a> Places<'a> {
 
     /// How many of those that have places are of each kind, as a part.
     pub(super) fn parts(&self, one: &One, kinds: &[Kind], (alone, programs): (&[f64], f64)) -> Vec<f64> {
+        let storage = &one.plan.storage;
+        let disk = |t: &u32| matches!(storage.targets[*t as usize].device, Device::Disk(_));
+        if !self.disks.iter().any(disk) {
+            // As for what waits in a solid-state drive.
+            return by_time(kinds, alone);
+        }
         let held: Vec<f64> = kinds.iter().map(|k| self.held(one, *k, 0.0)).collect();
         parts(kinds, &held, |which, part| {
             let waits = self.waits(one, (kinds[which], alone[which], programs), part);

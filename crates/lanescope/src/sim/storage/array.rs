@@ -12,6 +12,10 @@ use crate::sim::storage::{Event, Fabric, Job, Owner};
 use crate::tools::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
+/// Stripes at a disk with heads, beside which a full cache sends it no more: one that it writes, and one that waits.
+const KEPT_AT_HEADS: u32 = 2;
+/// Stripes that have waited longest, among which those for idle disks are looked for.
+const LOOKED_AT: usize = 64;
 /// Data of one transfer between host memory and cache.
 const PIECE: u64 = 64 << 10;
 
@@ -47,6 +51,8 @@ struct Work {
     left: u32,
     /// Whether old data and parity are being read.
     reading: bool,
+    /// The disks that it is written to, by their places in the array.
+    disks: Vec<usize>,
     /// Writes that wait for it.
     owners: Vec<u32>,
 }
@@ -72,6 +78,10 @@ pub(super) struct Array {
     order: BTreeMap<u64, u64>,
     turn: u64,
     works: Slab<Work>,
+    /// How many of these each disk has, and beside how many a full cache sends it no more. A drive without heads works on
+    /// as many as the adapter lets it.
+    at_disk: Vec<u32>,
+    kept_at_disk: u32,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
     mirrors: Mirrors,
@@ -99,6 +109,11 @@ impl Array {
             order: BTreeMap::new(),
             turn: 0,
             works: Slab::new(),
+            at_disk: vec![0; array.disks.len()],
+            kept_at_disk: match own.and_then(|o| o.host_adapter()) {
+                Some(k) if !array.has_heads(storage) => k.queue_depth.typical.get().max(KEPT_AT_HEADS),
+                _ => KEPT_AT_HEADS,
+            },
             waiting: VecDeque::new(),
             mirrors: Mirrors::new(array.has_heads(storage)),
         }
@@ -139,6 +154,19 @@ impl Array {
     /// The part of a strip that a work's parity covers: all of a whole stripe's, else where it has pieces.
     fn parity_of(&self, work: &Work) -> (u64, u64) {
         if work.filled >= self.width { (0, self.strip) } else { span(&work.pieces, self.strip) }
+    }
+
+    /// The disks that pieces of a stripe are written to, by their places in the array, each once.
+    fn touched(&self, stripe: u64, pieces: &[(u64, u64)]) -> Vec<usize> {
+        let data = pieces.iter().flat_map(|(place, _)| {
+            let (disk, mirror) = self.disk(stripe, place / self.strip);
+            [Some(disk), mirror].into_iter().flatten()
+        });
+        let parity = self.planned.has_parity().then(|| self.planned.parity_disk(stripe));
+        let mut all: Vec<usize> = data.chain(parity).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// The command for a work's parity: disk, place, bytes.
@@ -194,14 +222,16 @@ impl Fabric {
         }
     }
 
-    /// Sends the stripes that have waited longest to the disks: as many on their way as there are disks.
+    /// Sends the stripes that have waited longest to the disks, so many that no disk is idle for which there are any:
+    /// the others may still gather.
     fn flush(&mut self, array: u32, now: u64) {
         loop {
             let a = &self.arrays[array as usize];
-            let Some((_, &stripe)) = a.order.first_key_value() else { return };
-            if a.works.used() >= a.disks.len() {
-                return;
-            }
+            let wanted = |stripe: &u64| {
+                let pieces = a.gathering.get(stripe).map_or(&[][..], |s| &s.pieces);
+                a.touched(*stripe, pieces).into_iter().any(|disk| a.at_disk[disk] < a.kept_at_disk)
+            };
+            let Some(stripe) = a.order.values().take(LOOKED_AT).copied().find(wanted) else { return };
             self.destage(array, stripe, Vec::new(), now);
         }
     }
@@ -311,7 +341,9 @@ impl Fabric {
         a.order.remove(&turn);
         let whole = filled >= a.width;
         let reading = a.planned.has_parity() && !whole;
-        let work = a.works.add(Work { stripe, pieces, filled, left: 0, reading, owners });
+        let disks = a.touched(stripe, &pieces);
+        disks.iter().for_each(|disk| a.at_disk[*disk] += 1);
+        let work = a.works.add(Work { stripe, pieces, filled, left: 0, reading, disks, owners });
         if !reading {
             self.parity(array, work, now);
             return;
@@ -387,6 +419,7 @@ impl Fabric {
             return;
         }
         let done = a.works.take(work);
+        done.disks.iter().for_each(|disk| a.at_disk[*disk] -= 1);
         a.dirty.free(done.filled);
         for io in done.owners {
             self.ios.all[io as usize].tasks -= 1;

@@ -2,12 +2,13 @@
 //! to count their filling.
 
 use crate::common::choices::{Choices, runner};
-use crate::common::{plan, simulate_by};
+use crate::common::{plan, planned, simulate_by};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::prop_assert;
-use proptest::test_runner::Config;
+use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
 /// What the host's link carries at most, MB/s: one lane of 2.5 GT/s.
@@ -140,4 +141,34 @@ fn what_is_got_above_the_share_is_in_a_cache() {
     if let Err(e) = result {
         panic!("{e}");
     }
+}
+
+/// A full write-back cache before disks under random writes: all of them have something to write, so they do as many as
+/// the share says, which has all of them busy.
+#[test]
+fn a_full_cache_keeps_all_disks_at_work() {
+    let law = |bytes: Vec<u8>| {
+        let mut c = Choices(bytes.iter());
+        let level = c.of(&["raid0", "raid10"]);
+        let disks = 2 * (1 + c.below(4));
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\ncache = \"{} MiB\"\n\
+             [parts.disk]\nis = \"disk\"\ncount = {disks}\n[parts.lun]\nis = \"array\"\nlevel = \"{level}\"\n\
+             disks = [\"disk.*\"]\n[links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen2 x8\"\n[links.sas]\n\
+             between = [\"hba\", \"disk.*\"]\nsas = \"6G\"\n[flows.io]\nfrom = \"host\"\nto = \"lun\"\ndo = \"io\"\n\
+             outstanding = {}\naccess = {{ size = \"{} KiB\", read = \"0 %\", random = \"100 %\" }}\n\
+             [run]\nwarmup = \"60 s\"\nfor = \"60 s\"\n",
+            1 + c.below(8),
+            16 * disks,
+            4 * (1 + c.below(8)),
+        );
+        let plan = planned(&text, &[]);
+        let share = estimate::estimate(&plan, &Diagnostics::default()).flows[0].share.typical;
+        let seen = simulate_by(&plan, 1, u64::MAX).flows[0].rate.mean;
+        let off = seen / share - 1.0;
+        prop_assert!(off.abs() < 0.1, "{seen} b/s simulated, share {share}: {off:+.3}\n{text}");
+        Ok::<(), TestCaseError>(())
+    };
+    let said = runner(Config::default()).run(&vec(any::<u8>(), 16), law);
+    said.unwrap_or_else(|e| panic!("{e}"));
 }
