@@ -227,6 +227,9 @@ impl Fabric {
     fn flush(&mut self, array: u32, now: u64) {
         loop {
             let a = &self.arrays[array as usize];
+            if a.at_disk.iter().all(|stripes| *stripes >= a.kept_at_disk) {
+                return;
+            }
             let wanted = |stripe: &u64| {
                 let pieces = a.gathering.get(stripe).map_or(&[][..], |s| &s.pieces);
                 a.touched(*stripe, pieces).into_iter().any(|disk| a.at_disk[disk] < a.kept_at_disk)

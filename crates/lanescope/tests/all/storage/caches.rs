@@ -150,14 +150,14 @@ fn a_full_cache_keeps_all_disks_at_work() {
     let law = |bytes: Vec<u8>| {
         let mut c = Choices(bytes.iter());
         let level = c.of(&["raid0", "raid10"]);
-        let disks = 2 * (1 + c.below(4));
+        let disks = 4 + 2 * c.below(3);
         let text = format!(
             "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\ncache = \"{} MiB\"\n\
              [parts.disk]\nis = \"disk\"\ncount = {disks}\n[parts.lun]\nis = \"array\"\nlevel = \"{level}\"\n\
              disks = [\"disk.*\"]\n[links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen2 x8\"\n[links.sas]\n\
              between = [\"hba\", \"disk.*\"]\nsas = \"6G\"\n[flows.io]\nfrom = \"host\"\nto = \"lun\"\ndo = \"io\"\n\
              outstanding = {}\naccess = {{ size = \"{} KiB\", read = \"0 %\", random = \"100 %\" }}\n\
-             [run]\nwarmup = \"60 s\"\nfor = \"60 s\"\n",
+             [run]\nwarmup = \"20 s\"\nfor = \"20 s\"\n",
             1 + c.below(8),
             16 * disks,
             4 * (1 + c.below(8)),
