@@ -78,8 +78,8 @@ pub(super) struct Array {
     order: BTreeMap<u64, u64>,
     turn: u64,
     works: Slab<Work>,
-    /// How many of these each disk has, and beside how many a full cache sends it no more. A drive without heads works on
-    /// as many as the adapter lets it.
+    /// How many of these each disk has, and beside how many a full cache sends it no more. A drive without heads works
+    /// on as many as the adapter lets it.
     at_disk: Vec<u32>,
     kept_at_disk: u32,
     /// Writes that wait for room.
