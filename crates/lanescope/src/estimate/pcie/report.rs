@@ -122,33 +122,37 @@ fn slowest(plan: &Plan, corner: Corner, outcome: &Outcome, members: &[usize]) ->
 }
 
 /// What an operation of a flow takes at least where something on its way has a rate of its own, ns: its last piece goes
-/// unloaded when that has taken in all before it.
+/// unloaded when that has taken in all before it. A memory takes writes in from when the first is there.
 fn held_back(plan: &Plan, corner: Corner, outcome: &Outcome, i: usize, piece: u64) -> f64 {
     let flow = &plan.flows[i];
     let size = flow.size.at(corner).0;
     let last = last_piece(size, piece);
-    let unloaded = match flow.reads() {
-        true => Unloaded::new(plan, corner).read(flow, last, last).last,
-        false => Unloaded::new(plan, corner).write(flow, last),
+    let unloaded = |bytes: u64| match flow.reads() {
+        true => Unloaded::new(plan, corner).read(flow, bytes, bytes).last,
+        false => Unloaded::new(plan, corner).write(flow, bytes),
     };
+    let (of_last, of_first) = (unloaded(last), unloaded(piece.min(size)));
     let only = [i];
-    let before = outcome.used_by(&only).filter_map(|r| {
+    let times = outcome.used_by(&only).filter_map(|r| {
         let takes: f64 = r.uses.iter().filter(|u| u.flow == i).map(|u| u.weight).sum();
-        let bytes = match r.key {
-            Key::Memory(..) | Key::Core(_) => size - last,
+        let (begins, bytes) = match r.key {
+            Key::Memory(..) if !flow.reads() => (of_first, size - last),
+            Key::Memory(..) | Key::Core(_) => (of_last, size - last),
             Key::Engine(_, Ceiling::ReadInterval | Ceiling::WriteInterval | Ceiling::Port) => return None,
             // An engine that was idle lets one pass by at once.
-            Key::Engine(..) => (size - last).saturating_sub(piece),
-            // So many are worked on at once, and no others before one is done.
+            Key::Engine(..) => (of_last, (size - last).saturating_sub(piece)),
+            // So many are worked on at once, and no others before one is done; those of the last round go together.
             Key::ReadsInFlight(_) => {
                 let most = r.capacity.max(1.0) as u64;
-                (size.div_ceil(piece).div_ceil(most) - 1).saturating_mul(most).saturating_mul(piece)
+                let before = (size.div_ceil(piece).div_ceil(most) - 1).saturating_mul(most).saturating_mul(piece);
+                let round = size.saturating_sub(before).max(1);
+                (Unloaded::new(plan, corner).read(flow, round, piece.min(round)).last, before)
             }
             _ => return None,
         };
-        Some(bytes as f64 * takes / r.capacity)
+        Some(begins + bytes as f64 * takes / r.capacity * 1e9)
     });
-    unloaded + before.fold(0.0, f64::max) * 1e9
+    times.fold(0.0, f64::max)
 }
 
 /// The name of the element behind something with a capacity.
