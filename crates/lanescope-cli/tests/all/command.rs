@@ -1,24 +1,7 @@
 //! The binary as a user meets it: exit codes, forms of output, mistakes.
 
-use crate::common::{folder, lanescope, out, piped};
+use crate::common::{GOOD, folder, lanescope, out, piped};
 use std::path::Path;
-
-const GOOD: &str = r#"
-title = "one card"
-[parts.host]
-is = "root-complex"
-[parts.card]
-is = "endpoint"
-[links.slot]
-between = ["host", "card"]
-pcie = "gen3 x8"
-mps = "256 B"
-[flows.rx]
-from = "card"
-to = "host.memory"
-do = "write"
-size = "2 KiB"
-"#;
 
 #[test]
 fn answered_unstable_wrong() {

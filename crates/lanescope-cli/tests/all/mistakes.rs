@@ -1,23 +1,6 @@
 //! Messages and exit codes: what was typed is what they are about, and what they tell to do helps.
 
-use crate::common::{folder, out};
-
-const GOOD: &str = r#"
-title = "one card"
-[parts.host]
-is = "root-complex"
-[parts.card]
-is = "endpoint"
-[links.slot]
-between = ["host", "card"]
-pcie = "gen3 x8"
-mps = "256 B"
-[flows.rx]
-from = "card"
-to = "host.memory"
-do = "write"
-size = "2 KiB"
-"#;
+use crate::common::{GOOD, folder, out};
 
 /// What was typed is what a message is about: the scenario behind `wire` nobody has written.
 #[test]

@@ -121,8 +121,9 @@ fn port_rate(topology: &Topology, functions: &[Address], kind: Kind) -> Option<f
     each.collect::<Option<Vec<f64>>>().map(|all| all.iter().sum())
 }
 
-/// GB/s that all ports of an adapter carry together at most, by its family: NVIDIA's data sheets of ConnectX-6
-/// ("maximum total bandwidth 200 Gb/s", Dx and Lx no more) and ConnectX-7 (400 Gb/s).
+/// GB/s that all ports of an adapter carry together at most, by its family: a ConnectX-6 at x16 up to 200 Gb/s (NVIDIA,
+/// ConnectX-6 Ethernet Adapter Cards User Manual, introduction), a ConnectX-7 one port of 400 Gb/s or two of 200
+/// (ConnectX-7 Cards for OCP Spec 3.0 User Manual, introduction).
 fn family_rate(topology: &Topology, address: Address, kind: Kind) -> Option<f64> {
     const FAMILIES: [(&str, f64); 2] = [("ConnectX-6", 200.0), ("ConnectX-7", 400.0)];
     let name = topology.host.functions.get(&address).filter(|_| kind == Kind::Nic)?.name.as_ref()?;

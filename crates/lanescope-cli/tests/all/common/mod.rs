@@ -5,6 +5,24 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
+/// A scenario in which nothing is wrong: one card that writes to its host's memory.
+pub(crate) const GOOD: &str = r#"
+title = "one card"
+[parts.host]
+is = "root-complex"
+[parts.card]
+is = "endpoint"
+[links.slot]
+between = ["host", "card"]
+pcie = "gen3 x8"
+mps = "256 B"
+[flows.rx]
+from = "card"
+to = "host.memory"
+do = "write"
+size = "2 KiB"
+"#;
+
 /// The binary with its arguments, without colours.
 pub(crate) fn lanescope(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
