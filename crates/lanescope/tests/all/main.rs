@@ -17,6 +17,7 @@ mod extremes;
 mod fio;
 mod hosts;
 mod iometer;
+mod iommu;
 mod iozone;
 mod keys;
 mod mixtures;

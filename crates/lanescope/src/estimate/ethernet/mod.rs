@@ -64,24 +64,25 @@ fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
         let (streams, lanes): (Vec<usize>, Vec<Asked>) = lanes.into_iter().unzip();
         let (apart, rates) = filled(network, &lanes);
         // Streams with the proportions that came out, and what binds the lane that gets least of what it wants.
-        let mut parts = vec![BTreeMap::new(); asked.len()];
+        let mut parts = vec![[BTreeMap::new(), BTreeMap::new()]; asked.len()];
         let mut held: Vec<(f64, Option<u32>)> = vec![(f64::INFINITY, None); asked.len()];
         shares.iter_mut().for_each(|s| s.rate = 0.0);
         for ((&stream, lane), got) in streams.iter().zip(&lanes).zip(&rates) {
             shares[stream].rate += got.rate;
-            for (wire, part) in &lane.wires[..lane.data] {
-                *parts[stream].entry(*wire).or_insert(0.0) += got.rate * part;
+            for (i, (wire, part)) in lane.wires.iter().enumerate() {
+                *parts[stream][usize::from(i >= lane.data)].entry(*wire).or_insert(0.0) += got.rate * part;
             }
             let least = (got.by.map_or(f64::INFINITY, |_| got.rate), got.by.map(|r| apart[r].key));
             if least.0 < held[stream].0 {
                 held[stream] = least;
             }
         }
-        for ((a, share), parts) in
+        for ((a, share), [data, acks]) in
             asked.iter_mut().zip(&shares).zip(parts).filter(|((a, s), _)| !a.single && s.rate > 0.0)
         {
-            let data = &mut a.wires[..a.data];
-            data.iter_mut().for_each(|(wire, part)| *part = parts.get(wire).map_or(0.0, |rate| rate / share.rate));
+            a.wires.truncate(a.data);
+            a.wires.iter_mut().for_each(|(wire, part)| *part = data.get(wire).map_or(0.0, |rate| rate / share.rate));
+            a.wires.extend(acks.into_iter().map(|(wire, rate)| (wire, rate / share.rate)));
         }
         resources = self::resources(network, &asked, &apart);
         for ((share, (_, wire)), a) in shares.iter_mut().zip(held).zip(&asked) {

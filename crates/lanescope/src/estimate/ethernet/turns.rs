@@ -5,8 +5,8 @@
 //! with many has become thin; where nothing is held back it is what is offered. With flow control, sources keep what
 //! they could not send and catch up at the rate of their line: there only saturated streams stand in the queues, and
 //! modest ones get all that they ask for. Each class of frames has a queue of its own; how much of the wire each has is
-//! the port's rule: strict, by weights, or a frame each in turn. A station sends the messages of its streams in turn,
-//! or frames of its connections.
+//! the port's rule: strict, by weights, or a frame each in turn. A station sends messages in the order in which they are
+//! born, those of streams that always have one more in turn; or frames of its connections.
 
 use crate::estimate::core::fill::Resource;
 use crate::estimate::ethernet::NOISE;
@@ -70,6 +70,9 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
                 let a = &asked[used.flow];
                 match (of_a_station, by_frame) {
                     (false, _) => comes.max(1e-300),
+                    // One FIFO in the order in which messages are born: what always has one more comes behind all of
+                    // those, of which each stream has a part of what it offers.
+                    (true, false) if a.wants.is_finite() && a.own == resource.key => a.wants / FIRST,
                     (true, false) => a.frames.message,
                     // A program's frames are of no size in particular.
                     (true, true) if a.frames.count == 0.0 => a.frames.message,
@@ -88,7 +91,9 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
         }
         for ((used, (_, acks)), brings) in resource.uses.iter_mut().zip(comes).zip(brings) {
             let class = asked[used.flow].class;
-            let part = allotted.as_ref().map_or(1.0, |a| (a[class] / sums[class]).max(1e-12));
+            // What goes before all classes has no part of one.
+            let allotted = allotted.as_ref().filter(|_| !acks);
+            let part = allotted.map_or(1.0, |a| (a[class] / sums[class]).max(1e-12));
             used.packets = if acks { FIRST } else { 1.0 } / (brings * part);
         }
     }

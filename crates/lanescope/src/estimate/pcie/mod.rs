@@ -11,3 +11,4 @@ pub(in crate::estimate) mod resources;
 pub(in crate::estimate) mod slots;
 pub(in crate::estimate) mod turns;
 pub(in crate::estimate) mod upgrade;
+pub(in crate::estimate) mod walks;

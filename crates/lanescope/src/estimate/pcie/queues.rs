@@ -85,8 +85,12 @@ pub(in crate::estimate) fn queues(
         let back = |hop: Hop| flow.back.iter().position(|h| *h == hop);
         let through = |part: PartId| (1..end).find(|&i| plan.leaves(flow.route[i]) == part);
         if flow.writes() {
-            for (i, &hop) in flow.route.iter().enumerate().take(end - 1) {
+            // Page walks are what the last buffer of the way waits for.
+            let translated = plan.iommu(corner, flow.target).is_some();
+            for (i, &hop) in flow.route.iter().enumerate().take(if translated { end } else { end - 1 }) {
                 let later = |key: Key| match key {
+                    Key::Walks(_) => true,
+                    _ if i + 1 == end => false,
                     Key::Wire(h) | Key::Replay(h) | Key::Credits(h, Class::Posted, _) => {
                         forth(h).is_some_and(|j| j > i)
                     }

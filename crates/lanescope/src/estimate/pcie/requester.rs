@@ -9,6 +9,7 @@
 
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::pcie::latency::{self, Train, Unloaded};
+use crate::estimate::pcie::walks;
 use crate::plan::{Asking, Flow, Hop, Plan, Program};
 use crate::protocol::pcie;
 use crate::scenario::PartKeys;
@@ -37,9 +38,7 @@ impl Turns {
 
 /// Unloaded time of one operation of a flow, ns; the mean of a read and a write for a flow that alternates.
 pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
-    // On average; requests of one operation walk side by side.
-    let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
-    translated(Unloaded::new(plan, corner), flow) + walking(plan, corner, flow) * request
+    translated(Unloaded::new(plan, corner), flow) + walks::alone(plan, corner, flow)
 }
 
 /// The same where every translation is at hand.
@@ -209,13 +208,6 @@ pub(in crate::estimate) fn ends_with_operation(plan: &Plan, flow: &Flow) -> bool
 /// bound leaves out.
 pub(in crate::estimate) type Add<'a> = dyn FnMut(Key, f64, f64, f64, f64) + 'a;
 
-/// The time that page walks add to what a tag, or an operation, is held for, ns for each payload byte: each request
-/// waits for its own. A bound has none, since a run may be lucky.
-fn walking(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
-    let walk = plan.iommu(corner, flow.target).map_or(0.0, |i| i.walk);
-    plan.misses(corner, flow).map_or(0.0, |m| m.walks * walk / flow.size.at(corner).f64())
-}
-
 /// What the requester of a flow and its load allow; `alone`, if it is the only one that reads there. Others of the
 /// requester have `beside` turns for each TLP of the flow, read requests and writes together.
 pub(in crate::estimate) fn limits(
@@ -229,7 +221,6 @@ pub(in crate::estimate) fn limits(
     let size = flow.size.at(corner).f64();
     let turns = Turns::of(plan, corner, flow);
     engine(plan, corner, flow, (&turns, beside), add);
-    let walking = walking(plan, corner, flow) * 1e-9;
     // What is between a time in truth and what no packet is faster than, a bound leaves out.
     let empty = Unloaded::new(plan, corner);
     if flow.reads() {
@@ -238,8 +229,7 @@ pub(in crate::estimate) fn limits(
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
             _ => Key::Tags(flow.source),
         };
-        let lucky = (time - at_least) * 1e-9 / size + walking;
-        add(key, capacity, time * 1e-9 / size + walking, turns.reads, lucky);
+        add(key, capacity, time * 1e-9 / size, turns.reads, (time - at_least) * 1e-9 / size);
         let issued = || empty.ends(flow, |empty| Reads::of(empty, flow).issued());
         if flow.writes()
             && let [Some(out), Some(at_least)] = issued()
@@ -260,13 +250,9 @@ pub(in crate::estimate) fn limits(
         let fetches = 1.0 / (queue.fetch.packets as f64 * size);
         add(Key::Tags(flow.source), (asking.engines * asking.tags) as f64, held * fetches, fetches, lucky * fetches);
     }
-    let Program::Closed { outstanding, round_trip, .. } = &flow.program else { return };
+    let Program::Closed { outstanding, .. } = &flow.program else { return };
     let [Some(time), Some(at_least)] = empty.ends(flow, |empty| round(empty, flow)) else { return };
-    // The requests of an operation walk side by side.
-    let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
-    let walks = if round_trip.is_some() { 0.0 } else { walking * request / size };
-    let lucky = (time - at_least) * 1e-9 / size + walks;
-    add(Key::Outstanding(index), *outstanding as f64, time * 1e-9 / size + walks, 1.0, lucky);
+    add(Key::Outstanding(index), *outstanding as f64, time * 1e-9 / size, 1.0, (time - at_least) * 1e-9 / size);
 }
 
 /// How long an operation of a closed load keeps the next one waiting, in an empty system, page walks left out, ns.

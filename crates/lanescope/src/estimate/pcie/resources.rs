@@ -4,7 +4,7 @@ use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
 use crate::estimate::pcie::slots::{Slots, Wires, of_flow, slots};
 use crate::estimate::pcie::turns::{Followed, beside};
-use crate::estimate::pcie::{dllps, latency, requester};
+use crate::estimate::pcie::{dllps, latency, requester, walks};
 use crate::plan::Meeting;
 use crate::plan::pcie::check::{credits, replay_buffer};
 use crate::plan::{Direction, Flow, Hop, PartId, Plan};
@@ -12,7 +12,7 @@ use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Core, Do};
 use crate::scenario::quantity::Corner;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What flows ask of wires, with the fewest DLLPs.
 pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
@@ -88,6 +88,7 @@ pub(in crate::estimate) fn resources(
     let mut first: Vec<Resource<Key>> = Vec::with_capacity(wires.len());
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
     let beside = beside(plan, corner, followed);
+    let walked = walks::ports(plan, corner);
     let mut add = |key: Key, capacity: f64, used: Use| {
         let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
         match uses.last_mut().filter(|u| u.flow == used.flow) {
@@ -200,11 +201,12 @@ pub(in crate::estimate) fn resources(
                 add(Key::Core(part), rate.at(corner).bytes(), plain(bytes, tlps, hops));
             }
         }
-        credit_loops(plan, corner, flow, &mut |key, capacity, weight, packets, hops| {
+        credit_loops(plan, corner, flow, &walked, &mut |key, capacity, weight, packets, hops| {
             add(key, capacity, plain(weight, packets, hops));
         });
     }
     first.extend(all.into_values());
+    walks::add(plan, corner, &mut first);
     first
 }
 
@@ -269,7 +271,13 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
 
 /// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the
 /// link.
-fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, f64, usize)) {
+fn credit_loops(
+    plan: &Plan,
+    corner: Corner,
+    flow: &Flow,
+    walked: &BTreeSet<Hop>,
+    add: &mut dyn FnMut(Key, f64, f64, f64, usize),
+) {
     let size = flow.size.at(corner).0;
     let payload = plan.write_payload(corner, flow);
     // `trains` are TLPs of one size: (how many for each operation, payload of each).
@@ -277,6 +285,12 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
         let link = plan.link(hop.link);
         let speed = link.speed.at(corner);
         let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class);
+        let mut room = [headers.map(|h| h.at(corner)), data_credits.map(|d| d.at(corner))];
+        // What is behind a page walk fills a buffer of any size.
+        if class == Class::Posted && walked.contains(&hop) {
+            let buffer = plan.buffer(hop, class);
+            room = [room[0].or(buffer.headers), room[1].or(buffer.data)];
+        }
         let header = if class == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
         let time = |data: u64| {
             let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
@@ -289,12 +303,12 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
             trains.iter().map(|&(n, data)| if n > 0 { n as f64 * of(data) } else { 0.0 }).sum::<f64>() / size as f64
         };
         let tlps = sum(&|_| 1.0);
-        if let Some(h) = headers {
-            add(Key::Credits(hop, class, true), h.at(corner) as f64, sum(&time), tlps, hops);
+        if let Some(h) = room[0] {
+            add(Key::Credits(hop, class, true), h as f64, sum(&time), tlps, hops);
         }
-        if let (Some(d), true) = (data_credits, trains.iter().any(|t| t.1 > 0)) {
+        if let (Some(d), true) = (room[1], trains.iter().any(|t| t.1 > 0)) {
             let weight = sum(&|data| time(data) * pcie::data_credits(data) as f64);
-            add(Key::Credits(hop, class, false), d.at(corner) as f64, weight, tlps, hops);
+            add(Key::Credits(hop, class, false), d as f64, weight, tlps, hops);
         }
     };
     let cut = |size: u64, piece: u64| {

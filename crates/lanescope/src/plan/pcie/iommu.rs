@@ -34,6 +34,9 @@ pub(crate) struct Translation {
 pub struct Misses {
     /// Page walks of an operation, on average.
     pub walks: f64,
+    /// Pages that an operation comes to, less than one where several follow one another in a page; each of them misses
+    /// alike.
+    pub pages: f64,
     /// Whether a run can have no fewer: not where places are drawn, or where it is other flows that take the entries.
     pub certain: bool,
 }
@@ -71,23 +74,21 @@ impl Plan {
             Some(_) => f.source == flow.source,
             None => f.target == flow.target && self.device_translations(corner, f).is_none(),
         };
-        let pages = |f: &Flow| f.window.as_ref().map_or(0, |w| w.at(corner).0.div_ceil(iommu.page));
-        let all: u64 = self.flows.iter().filter(with).map(pages).fold(0, u64::saturating_add);
+        let window = |f: &Flow| f.window.as_ref().map_or(0, |w| w.at(corner).0.div_ceil(iommu.page));
+        let all: u64 = self.flows.iter().filter(with).map(window).fold(0, u64::saturating_add);
         let (held, all) = (own.unwrap_or(iommu.entries) as f64, all as f64);
         let size = flow.size.at(corner).0;
         let each = size as f64 / iommu.page as f64;
         let drawn = flow.addresses.typical == AddressOrder::Random;
+        // What is drawn is aligned to its size, so most cross no page.
+        let pages = if drawn { each + 1.0 - gcd(size, iommu.page) as f64 / iommu.page as f64 } else { each };
         let walks = match drawn {
-            // Aligned to its size, so most cross no page.
-            true => {
-                let touched = each + 1.0 - gcd(size, iommu.page) as f64 / iommu.page as f64;
-                touched * (1.0 - held / all).max(0.0)
-            }
-            false if all > held => each,
+            true => pages * (1.0 - held / all).max(0.0),
+            false if all > held => pages,
             false => 0.0,
         };
         // A flow that alternates has an operation of either kind at each place.
-        let certain = !drawn && pages(flow) as f64 > held;
-        (walks > 0.0).then_some(Misses { walks, certain })
+        let certain = !drawn && window(flow) as f64 > held;
+        (walks > 0.0).then_some(Misses { walks, pages, certain })
     }
 }

@@ -288,7 +288,8 @@ fn station(
         let mut targets = Vec::new();
         for (t, target) in stream.targets.iter().enumerate() {
             let class = network.class(stream, t) as u8;
-            let lane = station.lanes.len() as u32;
+            // Frames carry the number of their connection: that among all, where the station has no lanes.
+            let lane = if kind == Lanes::No { *lanes } else { station.lanes.len() as u32 };
             let connections = stream.connections.typical.get();
             let way = network.way(index, target);
             targets.push(Target { node: target.0, way, class, lane, lanes: connections, given: 0 });

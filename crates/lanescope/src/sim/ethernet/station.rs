@@ -342,7 +342,8 @@ impl Station {
     /// Lanes that may send take turns. Gives the moment when something else may, and whether something waits for room.
     fn fill_from_lanes(&mut self, now: u64, net: &mut Net) -> (u64, bool) {
         let mut next = self.ready(now).min(self.sort(now, net)).min(self.expire(now));
-        let mut full = false;
+        // Buffers for whose room a lane waits whose turn it is: a shorter frame behind it does not take that from it.
+        let mut full = 0_u8;
         let mut passed = 0;
         while passed < self.active.len() {
             let Some(index) = self.active.pop_front() else { break };
@@ -371,8 +372,8 @@ impl Station {
                 next = next.min(limit.next);
                 held = true;
             }
-            if !held && !self.has_room(which, bytes) {
-                full = true;
+            if !held && (full & 1 << which != 0 || !self.has_room(which, bytes)) {
+                full |= 1 << which;
                 held = true;
             }
             if held {
@@ -388,7 +389,7 @@ impl Station {
             }
             self.active.push_back(index);
         }
-        (next.min(self.deadline), full)
+        (next.min(self.deadline), full != 0)
     }
 
     /// Takes one frame out of a lane.

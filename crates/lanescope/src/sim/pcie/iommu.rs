@@ -10,6 +10,7 @@ use crate::plan::{Flow, PartId, Plan, Translation};
 use crate::protocol::pcie::Class;
 use crate::scenario::keys::AddressOrder;
 use crate::scenario::quantity::Corner;
+use crate::sim::core::kernel::NEVER;
 use crate::sim::pcie::{Net, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -108,19 +109,24 @@ impl Iommu {
         }
     }
 
-    /// When the head of a port's queue is translated; those behind it that have come are looked up, too.
-    pub(in crate::sim) fn translated(&mut self, wire: u32, class: Class, now: u64, net: &Net) -> u64 {
+    /// When the head of a port's queue is translated, and when the next one comes that is to be looked up: those behind
+    /// the head that have come are, too.
+    pub(in crate::sim) fn translated(&mut self, wire: u32, class: Class, now: u64, net: &Net) -> (u64, u64) {
         let (port, row) = (net.wires[wire as usize].port_to as usize, usize::from(class == Class::Posted));
         let queue = &net.wires[wire as usize].queues[class as usize];
         let known = self.ahead[port][row].len();
-        let new = queue.range(known.min(queue.len())..).enumerate();
-        for (_, tlp) in new.take_while(|(i, t)| (known + i == 0 || t.ready <= now) && net.ends(t)) {
+        let mut next = NEVER;
+        for (i, tlp) in queue.range(known.min(queue.len())..).enumerate().take_while(|(_, t)| net.ends(t)) {
+            if known + i > 0 && tlp.ready > now {
+                next = tlp.ready;
+                break;
+            }
             let bytes = if class == Class::Posted { tlp.payload } else { tlp.asks };
             // Descriptors and entries lie in rings of their own, which are small and in use all the time.
             let ready = if tlp.control { 0 } else { self.look_up(tlp.flow, row, bytes.into(), now) };
             self.ahead[port][row].push_back(ready);
         }
-        self.ahead[port][row].front().copied().unwrap_or(0).max(now)
+        (self.ahead[port][row].front().copied().unwrap_or(0).max(now), next)
     }
 
     /// The head of a port's queue has gone.

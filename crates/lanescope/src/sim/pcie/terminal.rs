@@ -129,10 +129,11 @@ impl Terminal {
         if class == Class::Completion {
             return self.completion(id, now, net, agenda);
         }
-        let at = self.iommu.as_mut().map_or(now, |iommu| iommu.translated(id, class, now, net));
+        let (at, next) = self.iommu.as_mut().map_or((now, NEVER), |iommu| iommu.translated(id, class, now, net));
         if at > now && (class == Class::Posted || self.backbone.is_some()) {
-            // Those behind it stay behind it, and are translated meanwhile.
-            agenda.set(slot, at);
+            // Those behind it stay behind it, and are looked up as they come.
+            agenda.set(slot, at.min(next));
+            net.wires[id as usize].announced[class as usize] = true;
             return;
         }
         let wire = &net.wires[id as usize];
@@ -218,6 +219,7 @@ impl Terminal {
         let wire = &mut net.wires[id as usize];
         if let Some(iommu) = &mut self.iommu {
             iommu.went(wire.port_to as usize, class);
+            wire.announced[class as usize] = false;
         }
         let tlp = wire.queues[class as usize].pop_front();
         if let Some(tlp) = &tlp {

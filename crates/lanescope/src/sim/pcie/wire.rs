@@ -213,6 +213,9 @@ pub(in crate::sim) struct Wire {
     pub(in crate::sim) blocked_since: u64,
     /// In flight or in the receiver's buffer, by class.
     pub(in crate::sim) queues: [VecDeque<Tlp>; 3],
+    /// Whether each packet of a class is announced to the receiver, not only the first of its queue: while that waits
+    /// for a page walk.
+    pub(in crate::sim) announced: [bool; 3],
     acks: Policy,
     unacked: u32,
     ack_deadline: u64,
@@ -266,6 +269,7 @@ impl Wire {
             waiting: false,
             blocked_since: NEVER,
             queues: Default::default(),
+            announced: [false; 3],
             acks: spec.acks,
             unacked: 0,
             ack_deadline: NEVER,
@@ -453,6 +457,8 @@ impl Wire {
         let class = tlp.class as usize;
         if self.queues[class].is_empty() {
             agenda.set(self.rx + class as u32, tlp.ready);
+        } else if self.announced[class] {
+            agenda.by(self.rx + class as u32, tlp.ready);
         }
         self.queues[class].push_back(*tlp);
         begin

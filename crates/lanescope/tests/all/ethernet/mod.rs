@@ -16,6 +16,7 @@ mod parallel;
 mod pauses;
 mod queue_pairs;
 mod random_networks;
+mod several_flows;
 mod theory;
 mod traces;
 
