@@ -154,12 +154,13 @@ fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<
         a.wires.iter().for_each(|(wire, part)| load[*wire as usize] += a.line * a.frames.wire() * part);
     }
     more.iter().for_each(|r| load[r.key as usize] = f64::INFINITY);
+    asked.iter().filter(|a| a.own != path_loads::NO_WIRE).for_each(|a| load[a.own as usize] = f64::INFINITY);
     let mut at = vec![usize::MAX; load.len()];
     let mut resources: Vec<Resource<u32>> = Vec::new();
     for (flow, a) in asked.iter().enumerate() {
         for &(wire, part) in &a.wires {
             let w = wire as usize;
-            if wire != a.own && at[w] == usize::MAX && load[w] <= capacity(network, wire) * (1.0 + NOISE) {
+            if load[w] <= capacity(network, wire) * (1.0 + NOISE) {
                 continue;
             }
             if at[w] == usize::MAX {

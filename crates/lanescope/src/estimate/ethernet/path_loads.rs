@@ -94,6 +94,8 @@ pub(in crate::estimate) struct Asked {
     pub(in crate::estimate) line: f64,
     /// Payload bytes per second that it wants; infinite of one that always has something.
     pub(in crate::estimate) wants: f64,
+    /// Whether its messages are born at moments of their own; else there is always one more.
+    pub(in crate::estimate) paced: bool,
     /// Whether it has one destination, so that its wires are one behind the other.
     pub(in crate::estimate) single: bool,
     /// Payload bytes per second that it cannot exceed, whatever the others do.
@@ -117,8 +119,8 @@ pub(in crate::estimate) fn program(network: &Network, beside: &Beside) -> Asked 
     let frames = Frames { message: TURN / most, least: 1.0, ..Frames::default() };
     let (last, own, data) = (Vec::new(), NO_WIRE, wires.len());
     let (wants, class, connections) = (*progress, *class, 1.0);
-    let (line, single, bound, latency, even) = (1.0, true, 1.0, [0; 3], false);
-    Asked { frames, wires, data, class, connections, last, own, line, wants, single, bound, latency, even }
+    let (line, paced, single, bound, latency, even) = (1.0, false, true, 1.0, [0; 3], false);
+    Asked { frames, wires, data, class, connections, last, own, line, wants, paced, single, bound, latency, even }
 }
 
 /// Bytes per second of a wire.
@@ -277,6 +279,7 @@ fn one(
         own,
         line,
         wants,
+        paced: stream.offered.is_some(),
         single,
         bound,
         latency: [0; 3],

@@ -27,8 +27,9 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
     let mut at = vec![usize::MAX; 2 * network.links.len()];
     resources.iter().enumerate().for_each(|(r, resource)| at[resource.key as usize] = r);
     let classes = network.classes.len().max(1);
-    // By resource and class: the part that gets through.
-    let mut through = vec![1.0; resources.len() * classes];
+    let orders = stations(network, asked);
+    // By resource and use: the part that gets through.
+    let mut through: Vec<Vec<f64>> = resources.iter().map(|r| vec![1.0; r.uses.len()]).collect();
     // By resource: what comes of each use, and whether it is acknowledgements.
     let mut comes: Vec<Vec<(f64, bool)>> = resources.iter().map(|r| Vec::with_capacity(r.uses.len())).collect();
     for _round in 0..ROUNDS {
@@ -38,49 +39,41 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
             for (i, (wire, _)) in a.wires.iter().enumerate() {
                 let r = at[*wire as usize];
                 if r != usize::MAX {
+                    let place = comes[r].len();
                     comes[r].push((rate, i >= a.data));
-                    // The wires of several destinations are not one behind the other.
-                    let thins = a.single && a.own != NO_WIRE && i < a.data;
-                    rate *= if thins { through[r * classes + a.class] } else { 1.0 };
+                    // The wires of several destinations are not one behind the other, but for the source's own.
+                    let thins = (a.single || *wire == a.own) && a.own != NO_WIRE && i < a.data;
+                    rate *= if thins { through[r][place] } else { 1.0 };
                 }
             }
         }
         let mut moved = false;
         for (r, resource) in resources.iter().enumerate() {
-            let new = parts(network, asked, resource, &comes[r]);
-            for (class, new) in new.into_iter().enumerate() {
-                let old = &mut through[r * classes + class];
-                moved |= (new - *old).abs() > NOISE;
-                *old = new;
-            }
+            let station = network.leaves(resource.key);
+            let new = match network.station(station) {
+                Some(_) => sent(asked, resource, orders[station.0 as usize], &comes[r], &born),
+                None => parts(network, asked, resource, &comes[r]),
+            };
+            moved |= new.iter().zip(&through[r]).any(|(new, old)| (new - old).abs() > NOISE);
+            through[r] = new;
         }
         if !moved {
             break;
         }
     }
-    let by_frame = stations(network, asked);
     for (resource, comes) in resources.iter_mut().zip(comes) {
         let station = network.leaves(resource.key);
         let of_a_station = network.station(station).is_some();
-        let by_frame = by_frame.get(station.0 as usize).copied().unwrap_or(false);
+        let order = orders[station.0 as usize];
         let several = several(asked, resource);
         // What each use would bring if all classes had the same; at a station, in its turns.
         let brings: Vec<f64> = (resource.uses.iter().zip(&comes))
-            .map(|(used, (comes, _))| {
-                let a = &asked[used.flow];
-                match (of_a_station, by_frame) {
-                    (false, _) => comes.max(1e-300),
-                    // One FIFO in the order in which messages are born: what always has one more comes behind all of
-                    // those, of which each stream has a part of what it offers.
-                    (true, false) if a.wants.is_finite() && a.own == resource.key => a.wants / FIRST,
-                    (true, false) => a.frames.message,
-                    // A program's frames are of no size in particular.
-                    (true, true) if a.frames.count == 0.0 => a.frames.message,
-                    (true, true) => a.connections / a.frames.count,
-                }
+            .map(|(used, (comes, _))| match of_a_station {
+                false => comes.max(1e-300),
+                true => turn(&asked[used.flow], resource.key, order),
             })
             .collect();
-        let allotted = if several && (by_frame || !of_a_station) {
+        let allotted = if several && (order == Order::Classes || !of_a_station) {
             Some(allotted(network, asked, resource, &comes))
         } else {
             None
@@ -99,15 +92,31 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
     }
 }
 
-/// Stations whose connections take turns, a frame each; by node.
-fn stations(network: &Network, asked: &[Asked]) -> Vec<bool> {
+/// In what order a station sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// One FIFO of messages.
+    Messages,
+    /// A frame of each connection in turn.
+    Connections,
+    /// The same within a class; classes take turns, a frame each.
+    Classes,
+}
+
+/// The order of each station, by node.
+fn stations(network: &Network, asked: &[Asked]) -> Vec<Order> {
     let own = network.by_source();
     let mut ranks = vec![false; network.nodes.len()];
     // Programs have no wire of their own.
     for (wire, _) in asked.iter().filter(|a| a.own == NO_WIRE).flat_map(|program| &program.wires) {
         ranks[network.leaves(*wire).0 as usize] = true;
     }
-    own.iter().zip(ranks).map(|(streams, ranks)| network.turns_by_frame(streams, ranks)).collect()
+    let order = |(streams, ranks): (&Vec<usize>, bool)| match network.in_lanes(streams, ranks) {
+        true if network.pauses_classes(streams, ranks) => Order::Classes,
+        true => Order::Connections,
+        false => Order::Messages,
+    };
+    own.iter().zip(ranks).map(order).collect()
 }
 
 /// Whether frames of several classes meet on a wire.
@@ -116,7 +125,62 @@ fn several(asked: &[Asked], resource: &Resource<u32>) -> bool {
     all.next().is_some_and(|first| all.any(|c| c != first))
 }
 
-/// Of what comes to a wire, the part of each class that gets through.
+/// What a stream brings in a turn at its station.
+fn turn(a: &Asked, wire: u32, order: Order) -> f64 {
+    match order {
+        // In the order in which they are born: what always has one more comes behind all of those, of which each stream
+        // has a part of what it offers.
+        Order::Messages if a.paced && a.own == wire => a.wants / FIRST,
+        Order::Connections | Order::Classes if a.frames.count > 0.0 => a.connections / a.frames.count,
+        // A program's frames are of no size in particular.
+        _ => a.frames.message,
+    }
+}
+
+/// Of what a station has, the part of each stream that it sends.
+fn sent(
+    asked: &[Asked],
+    resource: &Resource<u32>,
+    order: Order,
+    comes: &[(f64, bool)],
+    born: &impl Fn(&Asked) -> f64,
+) -> Vec<f64> {
+    let data = || resource.uses.iter().zip(comes).filter(|(_, (_, acks))| !acks);
+    let acks: f64 = resource.uses.iter().zip(comes).filter(|(_, c)| c.1).map(|(u, c)| u.weight * c.0).sum();
+    let left = (resource.capacity - acks).max(0.0);
+    let wants = |a: &Asked| a.wants.min(a.line);
+    if data().map(|(u, _)| u.weight * born(&asked[u.flow])).sum::<f64>() <= left || data().nth(1).is_none() {
+        return vec![1.0; comes.len()];
+    }
+    let uses: Vec<_> = data().map(|(u, _)| (u, &asked[u.flow])).collect();
+    let classes = if order == Order::Classes { uses.iter().map(|(_, a)| a.class + 1).max().unwrap_or(1) } else { 1 };
+    let class = |a: &Asked| if classes > 1 { a.class } else { 0 };
+    let divided = |asks: &dyn Fn(&Asked) -> f64| {
+        let (mut of_class, mut frames) = (vec![0.0; classes], vec![0.0; classes]);
+        for (u, a) in &uses {
+            of_class[class(a)] += u.weight * asks(a);
+            frames[class(a)] += a.frames.count * asks(a);
+        }
+        let has = by_weight(left, &of_class, |c| if frames[c] > 0.0 { of_class[c] / frames[c] } else { 1.0 });
+        let mut all = vec![0.0; uses.len()];
+        for (c, has) in has.into_iter().enumerate() {
+            let asks: Vec<f64> =
+                uses.iter().map(|(u, a)| if class(a) == c { u.weight * asks(a) } else { 0.0 }).collect();
+            let part = by_weight(has, &asks, |i| uses[i].0.weight * turn(uses[i].1, resource.key, order));
+            all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
+        }
+        all
+    };
+    // What is paused catches up in its turns, when it may send again; the others have what that leaves on average.
+    let (held, usual) = (divided(&|a| born(a)), divided(&wants));
+    let mut all = uses.iter().zip(held).zip(usual).map(|(((u, a), held), usual)| {
+        let rate = if a.paced { held.max(usual) } else { usual } / u.weight;
+        (rate / born(a)).min(1.0)
+    });
+    comes.iter().map(|(_, acks)| if *acks { 1.0 } else { all.next().unwrap_or(1.0) }).collect()
+}
+
+/// Of what comes to a wire, the part of each use that gets through.
 fn parts(network: &Network, asked: &[Asked], resource: &Resource<u32>, comes: &[(f64, bool)]) -> Vec<f64> {
     let classes = network.classes.len().max(1);
     let load = |class: Option<usize>| -> f64 {
@@ -125,14 +189,15 @@ fn parts(network: &Network, asked: &[Asked], resource: &Resource<u32>, comes: &[
     };
     if !several(asked, resource) {
         let load = load(None);
-        return vec![if load > resource.capacity { resource.capacity / load } else { 1.0 }; classes];
+        return vec![if load > resource.capacity { resource.capacity / load } else { 1.0 }; comes.len()];
     }
     let allotted = allotted(network, asked, resource, comes);
     let part = |class: usize| {
         let load = load(Some(class));
         if load > allotted[class] { allotted[class] / load } else { 1.0 }
     };
-    (0..classes).map(part).collect()
+    let all: Vec<f64> = (0..classes).map(part).collect();
+    resource.uses.iter().map(|u| all[asked[u.flow].class]).collect()
 }
 
 /// Bytes per second that each class has of a wire, by what it asks for and the rule of the port.
@@ -187,17 +252,14 @@ fn by_weight(capacity: f64, asks: &[f64], weight: impl Fn(usize) -> f64) -> Vec<
     while !open.is_empty() {
         let sum: f64 = open.iter().map(|c| weight(*c)).sum();
         let share = |c: usize| left * weight(c) / sum;
-        let content: Vec<usize> = open.iter().copied().filter(|c| asks[*c] <= share(*c)).collect();
+        let (content, rest): (Vec<usize>, Vec<usize>) = open.iter().partition(|c| asks[**c] <= share(**c));
         if content.is_empty() {
-            let shares: Vec<f64> = open.iter().map(|c| share(*c)).collect();
-            open.iter().zip(shares).for_each(|(c, share)| got[*c] = share);
+            open.iter().for_each(|&c| got[c] = share(c));
             break;
         }
-        for c in &content {
-            got[*c] = asks[*c];
-        }
+        content.iter().for_each(|&c| got[c] = asks[c]);
         left = (left - content.iter().map(|c| asks[*c]).sum::<f64>()).max(0.0);
-        open.retain(|c| !content.contains(c));
+        open = rest;
     }
     got
 }

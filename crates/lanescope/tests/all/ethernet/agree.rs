@@ -42,7 +42,7 @@ fn grow(c: &mut Choices) -> String {
         "[flows.f]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"{pattern}\"\ndo = \"send\"\nsize = \"{} B\"\nload \
             = {load}\n{}",
         c.of(&["64", "1000", "1500", "6000", "20000"]),
-        c.of(&["", "", "transport = \"rocev2\"\n"])
+        if ["voq", "credits"].contains(&control) { "" } else { c.of(&["", "", "transport = \"rocev2\"\n"]) }
     );
     text + "[run]\nfor = \"3 ms\"\nwarmup = \"1 ms\"\nmax_packets = 300000\n"
 }

@@ -19,9 +19,9 @@ fn star(c: &mut Choices, hosts: usize) -> String {
     )
 }
 
-/// A flow: plain or of queue pairs, of some priority.
-fn flow(c: &mut Choices, name: &str, ends: &str, load: &str) -> String {
-    let roce = c.below(2) == 0;
+/// A flow in a star: plain or of queue pairs, of some priority.
+fn flow(c: &mut Choices, star: &str, name: &str, ends: &str, load: &str) -> String {
+    let roce = c.below(2) == 0 && !star.contains("voq");
     let connections = if roce && c.below(2) == 0 { 1 + c.below(4) } else { 1 };
     let mut text = format!(
         "[flows.{name}]\n{ends}\ndo = \"send\"\nsize = \"{} B\"\nload = {load}\n",
@@ -62,9 +62,9 @@ fn flows_of_a_station_have_their_turns() {
         let c = &mut Choices(bytes.iter());
         let text = star(c, 4);
         let rate = format!("{{ rate = \"{} Mb/s\" }}", c.about(200, 20_000));
-        let paced = flow(c, "paced", "from = \"host.1\"\nto = \"host.0\"", &rate);
+        let paced = flow(c, &text, "paced", "from = \"host.1\"\nto = \"host.0\"", &rate);
         let ends = ["to = \"host.2\"", "to = \"host.0\"", "to = \"host.*\"\npattern = \"random\""][c.below(3)];
-        let bulk = flow(c, "bulk", &format!("from = \"host.1\"\n{ends}"), "\"saturate\"");
+        let bulk = flow(c, &text, "bulk", &format!("from = \"host.1\"\n{ends}"), "\"saturate\"");
         apart(&(text + &paced + &bulk), 0.03, &wrong);
         Ok(())
     });
@@ -78,13 +78,14 @@ fn what_is_carried_in_full_arrives() {
     let result = runner(Config::default()).run(&vec(any::<u8>(), 48), |bytes| {
         let c = &mut Choices(bytes.iter());
         let hosts = 2 + c.below(4);
-        let mut text = star(c, hosts);
+        let net = star(c, hosts);
+        let mut text = net.clone();
         for i in 0..2 + c.below(3) {
             let from = c.below(hosts);
             let to = (from + 1 + c.below(hosts - 1)) % hosts;
             // Frames of 64 B take twice their payload.
             let rate = format!("{{ rate = \"{} Mb/s\" }}", c.about(100, 2_500));
-            text += &flow(c, &format!("f{i}"), &format!("from = \"host.{from}\"\nto = \"host.{to}\""), &rate);
+            text += &flow(c, &net, &format!("f{i}"), &format!("from = \"host.{from}\"\nto = \"host.{to}\""), &rate);
         }
         apart(&text, 0.02, &wrong);
         Ok(())
