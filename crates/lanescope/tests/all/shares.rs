@@ -3,7 +3,7 @@
 
 use crate::bodies::{pattern, tree};
 use crate::common;
-use crate::common::choices::{of_fifty, runner};
+use crate::common::choices::{Choices, of_fifty, runner};
 use crate::common::grow;
 use crate::random_scenarios::simulable;
 use lanescope::diagnostic::Diagnostics;
@@ -14,7 +14,7 @@ use lanescope::scenario::keys::Do;
 use lanescope::scenario::quantity::Corner;
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
-use proptest::prelude::any;
+use proptest::prelude::{any, prop_assert};
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -343,6 +343,85 @@ fn flows_of_one_engine_take_turns() {
                 assert!(off.abs() <= 0.02, "f{i} is {off:+.3} off");
             }
         })
+    });
+    println!("at most {:.4} off", worst.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// What needs no change of direction could always go sooner than what does: whose turn it is goes.
+#[test]
+fn a_change_of_direction_starves_nobody() {
+    let times = (1..2000u64, 0..3usize, 0..3usize);
+    let result = runner(Config::default()).run(&times, |(change, reads, writes)| {
+        let sizes = ["64 B", "512 B", "4 KiB"];
+        let text = format!(
+            "[parts]\nhost = {{ is = \"root-complex\" }}\nd = {{ is = \"endpoint\", tags = 64, direction_change = \
+             \"{change} ns\" }}\n[links]\nl = {{ between = [\"host\", \"d\"], pcie = \"gen3 x8\" }}\n\
+             [flows]\nr = {{ from = \"d\", to = \"host.memory\", do = \"read\", size = \"{}\" }}\n\
+             w = {{ from = \"d\", to = \"host.memory\", do = \"write\", size = \"{}\" }}\n[run]\nfor = \"1 ms\"\n",
+            sizes[reads], sizes[writes]
+        );
+        let s = simulated(&common::planned(&text, &[]));
+        let [read, write] = ["r", "w"].map(|flow| common::simulated(&s, flow).operations as f64);
+        // Turns are TLPs, of which a transfer has up to 32; reads wait for data, too.
+        prop_assert!(read > 0.02 * write && write > 0.02 * read, "{read} reads, {write} writes\n{text}");
+        Ok(())
+    });
+    result.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Credits of switches and root complexes are gone while a packet is in their buffers: on its way through, too.
+#[test]
+fn a_lone_flow_waits_for_its_credits_alike() {
+    let worst = Cell::new(0.0_f64);
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 40), |bytes| {
+        let c = &mut Choices(bytes.iter());
+        let speeds = ["gen3 x4", "gen3 x8", "gen4 x8", "gen4 x16", "gen5 x16"];
+        let credits = |c: &mut Choices| {
+            let key = c.of(&["posted_headers", "completion_headers", "nonposted_headers", "posted_data"]);
+            let least = if key == "posted_data" { 32 } else { 1 };
+            format!("{key} = {}\n", least * c.about(1, 24))
+        };
+        let peers = c.below(4) == 0;
+        let mut text = format!("[parts.rc]\nis = \"root-complex\"\npeer_latency = \"{} ns\"\n", 20 + c.below(250));
+        text += &if c.below(3) == 0 { credits(c).replace("completion", "posted") } else { String::new() };
+        text += &format!("[parts.d]\nis = \"endpoint\"\ncount = 2\ntags = {}\n", 16 << c.below(5));
+        let switches = if peers { 0 } else { c.below(3) };
+        for i in 0..switches {
+            text += &format!(
+                "[parts.s{i}]\nis = \"switch\"\nlatency = \"{} ns\"\nforwarding = \"{}\"\n{}",
+                20 + c.below(250),
+                c.of(&["cut-through", "store-and-forward"]),
+                credits(c),
+            );
+        }
+        // From the root complex down to the devices.
+        for i in 0..=switches {
+            let above = if i == 0 { "rc".into() } else { format!("s{}.down.*", i - 1) };
+            let below = if i == switches { "d.*".into() } else { format!("s{i}.up") };
+            let updates = c.of(&["", "update_fc_every = 1\n"]);
+            text += &format!(
+                "[links.l{i}]\nbetween = [\"{above}\", \"{below}\"]\npcie = \"{}\"\ndelay = \"{} ns\"\n{updates}",
+                c.of(&speeds),
+                c.below(40)
+            );
+        }
+        text += &format!(
+            "[flows.f]\nfrom = \"d.0\"\nto = \"{}\"\ndo = \"{}\"\nsize = \"{} B\"\n[run]\nfor = \"500 us\"\n",
+            if peers { "d.1" } else { "rc.memory" },
+            c.of(&["read", "write"]),
+            64 << c.below(9),
+        );
+        let (report, s) = common::by_both(&text);
+        let (share, flow) = (report.flows[0].share.typical, &s.flows[0]);
+        let edge = flow.in_flight / flow.operations as f64;
+        let off = share / flow.rate.mean - 1.0;
+        worst.set(worst.get().max(off.abs()));
+        if off.abs() > 0.05 + edge {
+            let by = &report.flows[0].bound_by;
+            return Err(TestCaseError::fail(format!("{off:+.3}: {} {}\n{text}", by.element, by.evidence)));
+        }
+        Ok(())
     });
     println!("at most {:.4} off", worst.get());
     result.unwrap_or_else(|e| panic!("{e}"));

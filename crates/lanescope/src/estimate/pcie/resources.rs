@@ -8,9 +8,9 @@ use crate::estimate::pcie::{dllps, latency, requester, walks};
 use crate::plan::Meeting;
 use crate::plan::pcie::check::{credits, replay_buffer};
 use crate::plan::{Direction, Flow, Hop, PartId, Plan};
-use crate::protocol::pcie::{self, Class, Header};
+use crate::protocol::pcie::{self, Class, Generation, Header};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{Core, Do};
+use crate::scenario::keys::{Core, Do, Forwarding};
 use crate::scenario::quantity::Corner;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -201,9 +201,7 @@ pub(in crate::estimate) fn resources(
                 add(Key::Core(part), rate.at(corner).bytes(), plain(bytes, tlps, hops));
             }
         }
-        credit_loops(plan, corner, flow, &walked, &mut |key, capacity, weight, packets, hops| {
-            add(key, capacity, plain(weight, packets, hops));
-        });
+        credit_loops(plan, corner, flow, &walked, &mut add, &plain);
     }
     first.extend(all.into_values());
     walks::add(plan, corner, &mut first);
@@ -269,6 +267,27 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
     }
 }
 
+/// The time that a TLP is in the buffer at the end of a hop, which it leaves by the next one, beyond its own on the wire:
+/// a switch looks at its header, or waits for all of it, and reads it out at the faster of the two links' rates.
+fn passage(plan: &Plan, corner: Corner, [hop, next]: [Hop; 2], bytes: impl Fn(Generation) -> u64) -> f64 {
+    let span = |hop: Hop| {
+        let speed = plan.link(hop.link).speed.at(corner);
+        bytes(speed.generation) as f64 / speed.coded().bytes()
+    };
+    let (coming, going) = (span(hop), span(next));
+    let (latency, whole, shared) = match &plan.part(plan.arrives(hop)).keys {
+        PartKeys::Switch(k) => {
+            let whole = k.forwarding.typical == Forwarding::StoreAndForward;
+            (k.latency.at(corner).seconds(), whole, k.core.typical == Core::SharedMemory)
+        }
+        PartKeys::RootComplex(k) => (k.peer_latency.at(corner).seconds(), true, k.peer_bandwidth.is_some()),
+        PartKeys::Endpoint(_) => return 0.0,
+    };
+    let ready = if whole { coming + latency } else { latency.max(coming + latency - going) };
+    let read = if shared { 0.0 } else { coming.min(going) };
+    (ready + read - coming).max(0.0)
+}
+
 /// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the
 /// link.
 fn credit_loops(
@@ -276,39 +295,56 @@ fn credit_loops(
     corner: Corner,
     flow: &Flow,
     walked: &BTreeSet<Hop>,
-    add: &mut dyn FnMut(Key, f64, f64, f64, usize),
+    add: &mut dyn FnMut(Key, f64, Use),
+    plain: &dyn Fn(f64, f64, usize) -> Use,
 ) {
     let size = flow.size.at(corner).0;
     let payload = plan.write_payload(corner, flow);
     // `trains` are TLPs of one size: (how many for each operation, payload of each).
-    let mut class = |hop: Hop, hops: usize, class: Class, trains: &[(u64, u64)]| {
+    let mut class = |hop: Hop, next: Option<&Hop>, hops: usize, class_of: Class, trains: &[(u64, u64)]| {
         let link = plan.link(hop.link);
         let speed = link.speed.at(corner);
-        let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class);
+        let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class_of);
         let mut room = [headers.map(|h| h.at(corner)), data_credits.map(|d| d.at(corner))];
         // What is behind a page walk fills a buffer of any size.
-        if class == Class::Posted && walked.contains(&hop) {
-            let buffer = plan.buffer(hop, class);
+        if class_of == Class::Posted && walked.contains(&hop) {
+            let buffer = plan.buffer(hop, class_of);
             room = [room[0].or(buffer.headers), room[1].or(buffer.data)];
         }
-        let header = if class == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
+        let header = if class_of == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
         let time = |data: u64| {
             let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
             // A write's data stay until they have crossed a backbone.
-            let across = plan.backbone(corner, plan.arrives(hop)).filter(|_| class == Class::Posted);
+            let across = plan.backbone(corner, plan.arrives(hop)).filter(|_| class_of == Class::Posted);
             let across = across.map_or(0.0, |b| b.write_time(data) * 1e-9);
-            wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds() + across
+            let passage = next.map_or(0.0, |next| {
+                passage(plan, corner, [hop, *next], |generation| pcie::tlp(generation, header, data, false))
+            });
+            wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds() + across + passage
         };
         let sum = |of: &dyn Fn(u64) -> f64| -> f64 {
             trains.iter().map(|&(n, data)| if n > 0 { n as f64 * of(data) } else { 0.0 }).sum::<f64>() / size as f64
         };
         let tlps = sum(&|_| 1.0);
+        // An UpdateFC waits for others that it tells with it, of the receiver's policy or until half of its buffer is
+        // free, and no longer than its limit; where packets come one behind the other. A run may be luckier.
+        let policy = link.update_fc_every.at(corner).0.map_or(1.0, f64::from);
+        let gathers = |credits: f64, each: f64| {
+            let together = policy.min((0.5 * credits / each).ceil()) - 1.0;
+            let apart = sum(&|data| pcie::tlp(speed.generation, header, data, false) as f64) / tlps;
+            (together * apart / speed.coded().bytes()).min(link.held_back(corner)).max(0.0)
+        };
+        let mut class = |key: Key, credits: f64, of: &dyn Fn(u64) -> f64| {
+            let each = sum(of) / tlps;
+            let gathered = gathers(credits, each) * sum(of);
+            let used = plain(sum(&|data| time(data) * of(data)) + gathered, tlps, hops);
+            add(key, credits, Use { first_least: -gathered, ..used });
+        };
         if let Some(h) = room[0] {
-            add(Key::Credits(hop, class, true), h as f64, sum(&time), tlps, hops);
+            class(Key::Credits(hop, class_of, true), h as f64, &|_| 1.0);
         }
         if let (Some(d), true) = (room[1], trains.iter().any(|t| t.1 > 0)) {
-            let weight = sum(&|data| time(data) * pcie::data_credits(data) as f64);
-            add(Key::Credits(hop, class, false), d as f64, weight, tlps, hops);
+            class(Key::Credits(hop, class_of, false), d as f64, &|data| pcie::data_credits(data) as f64);
         }
     };
     let cut = |size: u64, piece: u64| {
@@ -316,18 +352,19 @@ fn credit_loops(
         [(full, piece), (u64::from(rest > 0), rest)]
     };
     for (i, &hop) in flow.route.iter().enumerate() {
+        let next = flow.route.get(i + 1);
         if flow.writes() {
-            class(hop, i, Class::Posted, &cut(size, payload));
+            class(hop, next, i, Class::Posted, &cut(size, payload));
         }
         if flow.reads() {
-            class(hop, i, Class::NonPosted, &[(size.div_ceil(plan.request_size(corner, flow)), 0)]);
+            class(hop, next, i, Class::NonPosted, &[(size.div_ceil(plan.request_size(corner, flow)), 0)]);
         }
     }
-    for &hop in flow.back.iter().filter(|_| flow.reads()) {
+    for (i, &hop) in flow.back.iter().enumerate().filter(|_| flow.reads()) {
         let request = plan.request_size(corner, flow);
         let piece = plan.completion_size(corner, flow, request.min(size));
         let (full, rest) = pcie::split(size, request);
         let each = cut(request, piece).map(|(n, data)| (n * full, data));
-        class(hop, place(flow, hop), Class::Completion, &[each, cut(rest, piece)].concat());
+        class(hop, flow.back.get(i + 1), place(flow, hop), Class::Completion, &[each, cut(rest, piece)].concat());
     }
 }

@@ -238,7 +238,8 @@ fn posted(
     let drawn = all.iter().flatten().map(|t| missing(t) * t.drawn).sum::<f64>() / missed;
     let train = Train { group: 1.0 / often, chance: missed / often, drawn, ..*first };
     let window = (capacity / mean(&|_, f| each(f))).floor().max(1.0);
-    let round = mean(&|u, f| u.weight * bytes(f) / each(f));
+    // What a walk has held back is free at once: no UpdateFC gathers it.
+    let round = mean(&|u, f| (u.weight + u.first_least) * bytes(f) / each(f));
     let wait = train.in_order(window, mean(&|u, f| apart[u.flow] * bytes(f)), round);
     if wait == 0.0 {
         return vec![0.0; users.len()];
@@ -246,8 +247,8 @@ fn posted(
     // Whose page it is pays for it; the others take the time of their packets.
     let own = |((u, f), t): (&(&Use, &Flow), &Option<Train>)| {
         let wait = t.as_ref().map_or(0.0, |t| wait * missing(t) / missed * n) / bytes(f);
-        let paced = u.weight / capacity;
-        capacity * (apart[u.flow].max(paced) + wait - paced)
+        let paced = (u.weight + u.first_least) / capacity;
+        (capacity * (apart[u.flow].max(paced) + wait) - u.weight).max(0.0)
     };
     users.iter().zip(&all).map(own).collect()
 }

@@ -63,7 +63,7 @@ impl Gaps {
     }
 
     /// From when on the next one may go.
-    fn opens(&self, read: bool) -> u64 {
+    pub(in crate::sim) fn opens(&self, read: bool) -> u64 {
         self.until.saturating_add(self.turn(read))
     }
 
@@ -113,7 +113,8 @@ impl Limits {
         self.any = gates.count() + starts.count() > 0 || gaps.lose();
     }
 
-    /// From when on a TLP may go; `begins`: the first of its operation, `packet`: one of a NIC's.
+    /// From when on a TLP may go, but for gaps of its port; `begins`: the first of its operation, `packet`: one of a
+    /// NIC's.
     #[inline]
     pub(in crate::sim) fn opens(&self, read: bool, begins: bool, packet: bool) -> u64 {
         if self.any { self.latest(read, begins, packet) } else { 0 }
@@ -122,7 +123,7 @@ impl Limits {
     fn latest(&self, read: bool, begins: bool, packet: bool) -> u64 {
         let (own, starts) = if read { (&self.read, &self.read_starts) } else { (&self.write, &self.write_starts) };
         let gates = [&self.both, own, &self.sustained[usize::from(!read)]];
-        let mut open = gates.into_iter().flatten().fold(self.gaps.opens(read), |at, g| at.max(g.opens()));
+        let mut open = gates.into_iter().flatten().fold(0, |at, g| at.max(g.opens()));
         if begins {
             open = open.max(starts.map_or(0, |s| s.at));
             if packet {

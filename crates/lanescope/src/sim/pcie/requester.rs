@@ -325,6 +325,11 @@ impl Requester {
                                 self.turn = next(i);
                                 return Ok(tlp);
                             }
+                            // It lacks nothing but the port's gap: the turn is its own, or what needs no change of
+                            // direction would always be sooner.
+                            Err((Idle::Pace, at)) if at > now && at == self.limits.gaps.opens(kind) => {
+                                return Err((idle.max(Idle::Pace), wake.min(at)));
+                            }
                             Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
                         }
                     }
@@ -425,6 +430,10 @@ impl Requester {
         let body = pcie::tlp_body(shape.header, payload, shape.ecrc) as u16;
         if !net.wires[wire as usize].may_send(class, body, payload as u16, now) {
             return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
+        }
+        let gap = self.limits.gaps.opens(issue.read);
+        if gap > now {
+            return Err((Idle::Pace, gap));
         }
         // It goes.
         self.limits.pass(issue.read, bytes, now, || {
