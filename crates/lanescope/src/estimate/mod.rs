@@ -39,6 +39,9 @@ use pcie::turns::Followed;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+/// How far each program comes in the time that it would take alone, and what holds it back.
+type Progress = Vec<(f64, Option<Binding>)>;
+
 /// Everything at one corner.
 struct Outcome {
     wires: Rc<Wires>,
@@ -85,7 +88,7 @@ impl Outcome {
     }
 
     /// How far each program comes in the time that it would take alone, and what holds it back.
-    fn progress(&self, plan: &Plan) -> Vec<(f64, Option<Binding>)> {
+    fn progress(&self, plan: &Plan) -> Progress {
         let first = row::programs(plan).start;
         let one = |i: usize| {
             let held = self.divided[i].rate < 1.0 - 1e-9;
@@ -246,13 +249,67 @@ fn outcome_beside(
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.
-fn on_ethernet(plan: &Plan, jobs: &[infiniband::Demand], progress: &[(f64, Option<Binding>)]) -> Vec<ethernet::Beside> {
+fn on_ethernet(plan: &Plan, jobs: &[infiniband::Demand], progress: &Progress) -> Vec<ethernet::Beside> {
     let one = |((demand, came), job): ((&infiniband::Demand, &(f64, _)), &JobFlow)| ethernet::Beside {
         wires: demand.on_ethernet().collect(),
         progress: came.0,
         class: plan.network.classes.iter().position(|c| u32::from(*c) == job.keys.lane.typical).unwrap_or(0),
     };
     jobs.iter().zip(progress).zip(&plan.cluster.jobs).map(one).collect()
+}
+
+/// Holds programs back to what Ethernet leaves them.
+fn hold(progress: &mut Progress, on_ethernet: &[Option<(f64, Binding)>]) {
+    for (came, held) in progress.iter_mut().zip(on_ethernet) {
+        if let Some((left, by)) = held.as_ref().filter(|h| h.0 < came.0) {
+            *came = (*left, Some(by.clone()));
+        }
+    }
+}
+
+/// Programs of which one ends after the other are answered in so many parts; of more, each has all others beside it to
+/// its end.
+const MOST_ENDINGS: usize = 16;
+
+/// How far programs come on average until each of them ends. What one that has ended had in use is the others', but for
+/// one that is repeated (`steady`), which never ends.
+fn until_they_end(
+    plan: &Plan,
+    corner: Corner,
+    ran: &[infiniband::Ran],
+    jobs: &[infiniband::Demand],
+    like: &Outcome,
+    progress: &mut Progress,
+) {
+    let several = (2..=MOST_ENDINGS).contains(&jobs.len()) && progress.iter().any(|p| p.0 < 1.0 - 1e-9);
+    if !several {
+        return;
+    }
+    let times: Vec<f64> = ran.iter().map(|r| r.time(corner)).collect();
+    let ends = |i: usize| !plan.cluster.jobs[i].keys.steady.typical && times[i] > 0.0;
+    let (mut left, mut jobs, mut now) = (times.clone(), jobs.to_vec(), 0.0);
+    let mut rates: Vec<f64> = progress.iter().map(|p| p.0).collect();
+    let mut open: Vec<usize> = (0..jobs.len()).filter(|i| ends(*i)).collect();
+    loop {
+        let next = open.iter().map(|&i| left[i] / rates[i]).fold(f64::INFINITY, f64::min);
+        if !next.is_finite() {
+            return;
+        }
+        now += next;
+        open.retain(|&i| {
+            left[i] -= rates[i] * next;
+            let goes_on = left[i] > 1e-9 * times[i];
+            if !goes_on {
+                (progress[i].0, jobs[i]) = ((times[i] / now).min(1.0), infiniband::Demand::default());
+            }
+            goes_on
+        });
+        let o = outcome_like(plan, corner, &jobs, wires_of(plan, corner, Some(like)), Some(like));
+        let mut of_rest = o.progress(plan);
+        let held = ethernet::held(plan, &on_ethernet(plan, &jobs, &of_rest));
+        hold(&mut of_rest, &held);
+        rates = of_rest.into_iter().map(|p| p.0).collect();
+    }
 }
 
 /// How much of something with a capacity the shares take.
@@ -325,16 +382,14 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let mut progress = [&slower, &typical, &faster].map(|o| o.progress(plan));
     let mut ethernet = ethernet::answer(plan, &on_ethernet(plan, &jobs[1], &progress[1]));
-    for of_corner in &mut progress {
-        for (came, held) in of_corner.iter_mut().zip(&ethernet.held) {
-            if let Some((left, by)) = held.as_ref().filter(|h| h.0 < came.0) {
-                *came = (*left, Some(by.clone()));
-            }
-        }
+    progress.iter_mut().for_each(|of_corner| hold(of_corner, &ethernet.held));
+    let together: Vec<f64> = progress[1].iter().map(|p| p.0).collect();
+    for ((of_corner, corner), jobs) in progress.iter_mut().zip(corners).zip(&jobs) {
+        until_they_end(plan, corner, &ran, jobs, &typical, of_corner);
     }
     storage::transact::on_links(plan, &typical, &mut ethernet.links);
     let bus = pci::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
-    let mut cluster = infiniband::answer(plan, &ran, progress);
+    let mut cluster = infiniband::answer(plan, &ran, progress, &together);
     storage::fabrics::on_links(plan, &typical, (&mut cluster.links, &mut ethernet.links));
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());

@@ -332,7 +332,10 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
         }
     }
     let first = f.latency_first.map_or(String::new(), |l| format!("{} to the first data, ", human_time(l.typical)));
-    let _ = writeln!(out, "  latency    {first}{} for the whole operation, unloaded", human_time(f.latency.typical));
+    // The report has that of the slowest, the line above the path of the first.
+    let slowest = if n > 1 { ", of the slowest instance" } else { "" };
+    let whole = human_time(f.latency.typical);
+    let _ = writeln!(out, "  latency    {first}{whole} for the whole operation, unloaded{slowest}");
     if let Some(s) = s {
         simulated_flow(out, f, s, paint);
     }

@@ -213,6 +213,13 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]
         let (Some(closed), Some(program)) = (flow.programs.first(), &seen.program) else { continue };
         let pairs = program.rows.iter().zip(&closed.rows).filter(|(a, b)| (&a.name, a.bytes) == (&b.name, b.bytes));
         let offs = pairs.map(|(a, b)| a.t_max / b.t_max - 1.0);
+        // What has not come to an end has no time, and of several parts none may have been reached.
+        let finished = simulation.ending == Ending::Finished;
+        if program.rows.is_empty() && !(finished && closed.rows.is_empty()) {
+            let text = "the run ended before any part of it had: there is no time to hold against the estimate".into();
+            notes.push(Note { element: format!("flows.{}", flow.name), mechanism: "unfinished".into(), text });
+            continue;
+        }
         let whole = program.rows.is_empty().then(|| program.time / closed.time - 1.0);
         let offs = offs.chain(whole).filter(|off| off.is_finite());
         let Some(off) = offs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|off| off.abs() > NEAR) else {

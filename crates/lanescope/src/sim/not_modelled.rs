@@ -60,7 +60,7 @@ pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
             "headroom",
         ],
         "memory",
-        "switches hold nothing: nothing is paused or dropped",
+        "switches hold nothing: nothing is paused or dropped; whether a station has one FIFO or lanes is as by packets",
     ),
     Gap::always(
         "ethernet-switch",

@@ -123,16 +123,8 @@ pub(in crate::estimate) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
     let network = &*plan.network;
     let outcome = outcome(network, programs);
     let groups = network.groups();
-    let held = |i: usize| {
-        let (stream, share) = (network.streams.len() + i, outcome.shares[network.streams.len() + i]);
-        share.by.map(|r| {
-            let element = network.wire_name(outcome.resources[r].key);
-            let evidence = "100 % of its slots taken, by streams too".to_owned();
-            (outcome.shares[stream].rate, Binding { element, resource: "slots".into(), evidence })
-        })
-    };
     Answer {
-        held: (0..programs.len()).map(held).collect(),
+        held: outcome.held(programs.len()),
         flows: groups.iter().map(|members| outcome.flow(members)).collect(),
         total: outcome.total(),
         links: outcome.links(),
@@ -175,7 +167,25 @@ fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<
     resources
 }
 
+/// How far programs come that streams hold back, and where.
+pub(in crate::estimate) fn held(plan: &Plan, programs: &[Beside]) -> Vec<Option<(f64, Binding)>> {
+    outcome(&plan.network, programs).held(programs.len())
+}
+
 impl Outcome<'_> {
+    /// How far so many programs come that streams hold back, and where.
+    fn held(&self, programs: usize) -> Vec<Option<(f64, Binding)>> {
+        let all = self.shares.iter().skip(self.network.streams.len()).take(programs);
+        all.map(|share| {
+            share.by.map(|r| {
+                let element = self.network.wire_name(self.resources[r].key);
+                let evidence = "100 % of its slots taken, by streams too".to_owned();
+                (share.rate, Binding { element, resource: "slots".into(), evidence })
+            })
+        })
+        .collect()
+    }
+
     fn flow(&self, members: &[usize]) -> FlowReport {
         let network = self.network;
         let first = &network.streams[members[0]];

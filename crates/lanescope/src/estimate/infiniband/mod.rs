@@ -70,6 +70,11 @@ impl Ran {
             _ => &self.typical,
         }
     }
+
+    /// How long the program takes alone, s.
+    pub(in crate::estimate) fn time(&self, corner: Corner) -> f64 {
+        self.at(corner).time
+    }
 }
 
 /// What a program did, in closed form.
@@ -107,8 +112,14 @@ pub(in crate::estimate) fn ran(plan: &Plan, ways: &Arc<Ways>) -> Vec<Ran> {
 }
 
 /// Answers the clusters' side of a plan: programs that ran alone, and how far beside the others each comes in the time
-/// that it would take alone, with what holds it back; at the slower, the typical and the faster corner.
-pub(in crate::estimate) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Binding>)>; 3]) -> Answer {
+/// that it would take alone, with what holds it back; at the slower, the typical and the faster corner. `together` is that
+/// of each while all run, typically: what links carry.
+pub(in crate::estimate) fn answer(
+    plan: &Plan,
+    ran: &[Ran],
+    progress: [Vec<(f64, Option<Binding>)>; 3],
+    together: &[f64],
+) -> Answer {
     let cluster = &plan.cluster;
     let mut wires = vec![Carried::default(); 2 * (cluster.links.len() + plan.network.links.len())];
     let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new(), frames: Vec::new() };
@@ -118,9 +129,9 @@ pub(in crate::estimate) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64,
         }
         let [slower, typical, faster] = progress.each_ref().map(|p| p[i].0);
         for (sum, one) in wires.iter_mut().zip(&ran.typical.wires) {
-            sum.used += typical * one.used;
-            sum.packets += typical * one.packets;
-            sum.payload += typical * one.payload;
+            sum.used += together[i] * one.used;
+            sum.packets += together[i] * one.packets;
+            sum.payload += together[i] * one.payload;
         }
         answer.flows.push(flow(plan, job, ran, [slower, typical, faster], progress[1][i].1.clone()));
     }

@@ -449,7 +449,7 @@ fn place(
     if !packets::few(diagnostics, &k.connections, &flow.name) {
         return None;
     }
-    let mtu = packet_payload(diagnostics, cluster, network, first, span)?;
+    let mtu = packet_payload(diagnostics, cluster, network, &ranks, span)?;
     let job = crate::plan::infiniband::jobs::job(diagnostics, scenario, flow, ranks.len() as u32)?;
     Some(JobFlow { name: flow.name.clone(), keys: k.clone(), job: Arc::new(job), ranks, mtu })
 }
@@ -461,20 +461,26 @@ fn fabric(cluster: &Cluster, endpoint: u32) -> impl Iterator<Item = &Link> {
     cluster.links.iter().filter(move |l| reached[l.ends[0].0 as usize])
 }
 
-/// Payload of a packet: what all links of a fabric carry.
+/// Payload of a packet: what all links carry that lie between some endpoints, their own and those of switches. A path
+/// MTU is agreed on by both ends of a queue pair; here by all ranks.
 pub(in crate::plan) fn packet_payload(
     diagnostics: &mut Diagnostics,
     cluster: &Cluster,
     network: &Network,
-    first: u32,
+    ranks: &[u32],
     span: Span,
 ) -> Option<u64> {
-    let Some(station) = cluster.endpoints[first as usize].station else {
-        return fabric(cluster, first).map(|l| l.mtu.typical.bytes()).min();
-    };
-    let mtu = roce::mtu(network, station);
+    let stations: Vec<NodeId> = ranks.iter().filter_map(|r| cluster.endpoints[*r as usize].station).collect();
+    if stations.is_empty() {
+        let mut member = vec![false; cluster.endpoints.len()];
+        ranks.iter().for_each(|r| member[*r as usize] = true);
+        let between = |end: NodeId| member.get(end.0 as usize).is_none_or(|is| *is);
+        let mine = fabric(cluster, *ranks.first()?).filter(|l| l.ends.into_iter().all(between));
+        return mine.map(|l| l.mtu.typical.bytes()).min();
+    }
+    let mtu = roce::mtu(network, &stations);
     if mtu.is_none() {
-        let room = roce::room(network, station)?;
+        let room = roce::room(network, &stations)?;
         let what = format!("an MTU of {room} holds no packet of RoCE");
         let least = roce::client_data(Mtu::ALL[0].bytes());
         diagnostics.push(Diagnostic::error(span, what).hint(format!("at least {least} B")));

@@ -8,9 +8,9 @@ use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::{Cluster, joined};
 use crate::protocol::ethernet::{self, PRIORITIES};
 use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, ROCE, Service};
-use crate::scenario::keys::{self, FlowControl};
+use crate::scenario::Scenario;
+use crate::scenario::keys::FlowControl;
 use crate::scenario::quantity::{Confidence, Origin, Quantity};
-use crate::scenario::{Named, Scenario};
 use crate::units::{Bytes, Time};
 
 /// When a port on Ethernet pauses its neighbour: bytes of frames whose data are not in host memory, of one priority
@@ -31,18 +31,52 @@ pub(in crate::plan) fn client_data(payload: u64) -> u64 {
     Packet { operation, service, position, payload }.client_data(ROCE)
 }
 
-/// MAC client data of the largest frame that all links of a station's network carry; another network of the plan has
-/// its own.
-pub(in crate::plan) fn room(network: &Network, station: NodeId) -> Option<Bytes> {
+/// MAC client data of the largest frame that some links of a station's network carry, and all links between switches.
+fn carries(network: &Network, station: NodeId, links: impl Fn([NodeId; 2]) -> bool) -> Option<Bytes> {
     let reached = joined(network.nodes.len(), network.links.iter().map(|l| l.ends), station);
-    let mine = network.links.iter().filter(|l| reached[l.ends[0].0 as usize]);
+    let switches = |ends: [NodeId; 2]| ends.into_iter().all(|end| network.station(end).is_none());
+    let mine = network.links.iter().filter(|l| reached[l.ends[0].0 as usize] && (switches(l.ends) || links(l.ends)));
     mine.map(|l| l.mtu.typical).min()
 }
 
-/// Payload of the largest packet that all links of a station's network carry.
-pub(in crate::plan) fn mtu(network: &Network, station: NodeId) -> Option<u64> {
-    let room = room(network, station)?.0;
-    Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room)
+/// MAC client data of the largest frame that all links between some stations of one network carry.
+pub(in crate::plan) fn room(network: &Network, stations: &[NodeId]) -> Option<Bytes> {
+    let mut member = vec![false; network.nodes.len()];
+    stations.iter().for_each(|s| member[s.0 as usize] = true);
+    let between = |end: NodeId| network.station(end).is_none() || member[end.0 as usize];
+    carries(network, *stations.first()?, |ends| ends.into_iter().all(between))
+}
+
+/// Payload of the largest packet that all these links carry.
+pub(in crate::plan) fn mtu(network: &Network, stations: &[NodeId]) -> Option<u64> {
+    largest_of(room(network, stations)?)
+}
+
+/// Payload of the largest packet in a frame of so much client data.
+fn largest_of(room: Bytes) -> Option<u64> {
+    Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room.0)
+}
+
+/// MAC client data of the largest packet that any station of some groups may send to another of them.
+pub(in crate::plan) fn largest(network: &Network, groups: &[&str]) -> u64 {
+    let members = (0..network.nodes.len() as u32).map(NodeId).filter(|n| {
+        let node = network.node(*n);
+        network.station(*n).is_some() && groups.contains(&node.group.as_str())
+    });
+    // Of many alike one is enough.
+    let mut seen = Vec::new();
+    let mut most = 0;
+    for station in members {
+        let node = network.node(station);
+        let own: Vec<Bytes> = node.ports.iter().map(|(link, _)| network.links[*link as usize].mtu.typical).collect();
+        let alike = (node.group.as_str(), own);
+        if !seen.contains(&alike) {
+            let room = carries(network, station, |ends| ends.contains(&station));
+            most = most.max(room.and_then(largest_of).map_or(0, client_data));
+            seen.push(alike);
+        }
+    }
+    most
 }
 
 /// What a name of an adapter or of one of its instances begins with: `hca` of `hca.3`.
@@ -58,12 +92,13 @@ pub(in crate::plan) fn station(network: &Network, group: &str) -> Option<NodeId>
 /// What programs bring to a network: MAC client data of their largest frames, and their priorities. Without programs,
 /// nothing.
 pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, Vec<u8>) {
-    let of = |j: &Named<keys::Mpi>| j.keys.ranks.typical.0.iter().find_map(|n| station(network, group(&n.text)));
-    let jobs = scenario.jobs.iter().filter_map(|j| Some((j.keys.lane.typical, of(j)?))).filter(|j| j.0 < PRIORITIES);
     let (mut data, mut priorities) = (0, Vec::new());
-    for (lane, station) in jobs {
-        priorities.push(lane as u8);
-        data = data.max(mtu(network, station).map_or(0, client_data));
+    for job in scenario.jobs.iter().filter(|j| j.keys.lane.typical < PRIORITIES) {
+        let groups: Vec<&str> = job.keys.ranks.typical.0.iter().map(|n| group(&n.text)).collect();
+        if groups.iter().any(|g| station(network, g).is_some()) {
+            priorities.push(job.keys.lane.typical as u8);
+            data = data.max(largest(network, &groups));
+        }
     }
     (data, priorities)
 }
@@ -71,7 +106,8 @@ pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, 
 /// What programs need of the ports on Ethernet ([`pausing`]).
 pub(in crate::plan) fn of_programs(diagnostics: &mut Diagnostics, cluster: &mut Cluster, network: &Network) {
     let on_ethernet = |e: &u32| cluster.endpoints[*e as usize].station.is_some();
-    let Some(job) = cluster.jobs.iter().find(|j| j.ranks.iter().any(on_ethernet)) else { return };
+    let mine = cluster.jobs.iter().filter(|j| j.ranks.iter().any(on_ethernet));
+    let Some(job) = mine.max_by_key(|j| j.mtu) else { return };
     let (mtu, name) = (job.mtu, job.name.clone());
     pausing(diagnostics, cluster, network, (mtu, &name));
 }

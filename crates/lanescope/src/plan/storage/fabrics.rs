@@ -107,9 +107,12 @@ pub(in crate::plan) fn carried(
         ios.map(|io| io.keys.fabric.as_ref().map(|q| q.typical.0.iter().map(|n| roce::group(&n.text)).collect()));
     let named: Vec<Option<Vec<&str>>> = named.collect();
     let adapters = scenario.fabric_parts.iter().filter(|p| matches!(p.keys, FabricKeys::Adapter(_)));
-    let mut used = adapters.filter(|p| named.iter().any(|n| n.as_ref().is_none_or(|n| n.contains(&p.group.as_str()))));
-    let Some(station) = used.find_map(|p| roce::station(network, &p.group)) else { return (data, None) };
-    let most = roce::mtu(network, station).map_or(0, roce::client_data);
+    let used = adapters.filter(|p| named.iter().any(|n| n.as_ref().is_none_or(|n| n.contains(&p.group.as_str()))));
+    let groups: Vec<&str> = used.map(|p| p.group.as_str()).collect();
+    if !groups.iter().any(|g| roce::station(network, g).is_some()) {
+        return (data, None);
+    }
+    let most = roce::largest(network, &groups);
     (data.max(most), Some(PRIORITY))
 }
 
@@ -180,7 +183,7 @@ pub(in crate::plan) fn connect(
             let Some(ends) = ends(diagnostics, (cluster, network), &allowed, (hosts, &drive.name), span) else {
                 return;
             };
-            let payload = infiniband::packet_payload(diagnostics, cluster, network, ends[0], span);
+            let payload = infiniband::packet_payload(diagnostics, cluster, network, &ends, span);
             let Some(mtu) = payload.and_then(|bytes| Mtu::new(Bytes(bytes))) else { return };
             let stations = ends.map(|e| cluster.endpoints[e as usize].station);
             if stations[0].is_none() {
@@ -208,6 +211,10 @@ pub(in crate::plan) fn connect(
         infiniband::buffers(diagnostics, cluster, largest);
         cluster.queue_mtu = largest;
     }
+    // Programs have theirs already, of packets that may be longer.
+    let of_programs =
+        cluster.jobs.iter().filter(|j| j.ranks.iter().any(|e| cluster.endpoints[*e as usize].station.is_some()));
+    framed.0 = if framed.0 > 0 { of_programs.map(|j| j.mtu).fold(framed.0, u64::max) } else { 0 };
     if framed.0 > 0 {
         roce::pausing(diagnostics, cluster, network, (framed.0, &framed.1));
     }

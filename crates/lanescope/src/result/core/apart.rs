@@ -71,7 +71,7 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
             all.push(note(&f.name, mechanism, off, why));
             continue;
         }
-        if let Some((mechanism, why)) = of_frames(s, off, report, simulation) {
+        if let Some((mechanism, why)) = of_order(s, off, simulation).or_else(|| of_frames(s, off, report, simulation)) {
             all.push(note(&f.name, mechanism, off, why));
             continue;
         }
@@ -82,7 +82,15 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
             all.push(note(&f.name, "filling", off, why));
             continue;
         }
-        let (mechanism, why) = mechanism(&s.bound_by.resource, &s.bound_by.evidence);
+        let (mechanism, why) = match mechanism(&s.bound_by.resource, &s.bound_by.evidence) {
+            ("arbitration", _) if simulation.flow_level => {
+                ("flow-level", "messages share it max-min fair, where the estimate divides it by turns")
+            }
+            ("arbitration", _) if s.frames.is_some() && idle(&s.bound_by.element, simulation) > 1.0 - FULL => {
+                ("head-of-line-blocking", "it is idle at times: packets for it wait behind others that cannot go on")
+            }
+            named => named,
+        };
         // Closed loads that wait behind one another wait about as long each, so who has the shorter way asks again
         // sooner: their rates are as what they have outstanding over its time, not as turns.
         if off > 0.0
@@ -169,6 +177,12 @@ fn before_packets(simulation: &Simulation) -> f64 {
     simulation.links.iter().map(of).sum()
 }
 
+/// For what part of its time a link carried nothing.
+fn idle(element: &str, simulation: &Simulation) -> f64 {
+    let named = simulation.links.iter().find(|l| crate::result::way(&l.name, &l.to) == element);
+    named.map_or(0.0, |l| 1.0 - l.utilisation())
+}
+
 /// For what part of its time a link was idle for want of credit.
 fn starved(element: &str, simulation: &Simulation) -> f64 {
     let named = simulation.links.iter().find(|l| crate::result::way(&l.name, &l.to) == element);
@@ -193,6 +207,21 @@ fn of_priorities(s: &SimulatedFlow, report: &Report, simulation: &Simulation) ->
     let method = if ignored.methods.iter().any(|m| m == "simulate") { "simulation" } else { "estimate" };
     let name = crate::result::way(&full.name, &full.to);
     Some(("priorities", format!("{name} is full, and the {method} takes no account of {}", ignored.key)))
+}
+
+/// Frames that nobody dropped and that are sent again all the same: they overtook one another.
+fn of_order(s: &SimulatedFlow, off: f64, simulation: &Simulation) -> Option<(&'static str, String)> {
+    let frames = s.frames.as_ref()?;
+    let lost = simulation.flows.iter().filter_map(|f| f.frames.as_ref()).any(|f| f.dropped > 0);
+    let again = frames.resent as f64 / frames.sent.max(1) as f64;
+    (off < 0.0 && !lost && again > 0.01).then(|| {
+        let part = 100.0 * again;
+        let why = format!(
+            "{part:.1} % of its frames were sent again though none was dropped: they overtake one another on parallel \
+             paths, and a receiver that is missing one (go-back-N) takes none behind it"
+        );
+        ("reordering", why)
+    })
 }
 
 /// What frames of Ethernet met that shares know nothing of: memories that were full, sources that were held back. Who

@@ -48,6 +48,8 @@ pub(super) struct Sending {
     /// Selective: those that are to be sent again, and those that the receiver misses.
     missing: BTreeSet<u32>,
     named: BTreeSet<u32>,
+    /// The receiver has said of all before this one whether they have come.
+    known: u32,
     /// From `base` on.
     kept: VecDeque<Frame>,
     /// When it sends again, if it hears nothing.
@@ -69,6 +71,7 @@ impl Sending {
             asked: 0,
             missing: BTreeSet::new(),
             named: BTreeSet::new(),
+            known: 0,
             kept: VecDeque::new(),
             deadline: NEVER,
             fruitless: 0,
@@ -143,6 +146,7 @@ impl Sending {
             Retransmission::Selective => {
                 self.missing.insert(number);
                 self.named.insert(number);
+                self.known = self.known.max(number + 1);
             }
         }
     }
@@ -163,8 +167,13 @@ impl Sending {
             self.deadline = now + self.rule.timeout;
             self.timeouts += 1;
             self.in_vain();
+            let known = self.known.max(self.base);
             self.lost(self.base);
             self.missing.extend(&self.named);
+            // Of what was sent behind those nothing is known: all of it counts as lost (RFC 6675, 5.1).
+            if self.rule.kind == Retransmission::Selective {
+                self.missing.extend(known..self.next);
+            }
         }
     }
 

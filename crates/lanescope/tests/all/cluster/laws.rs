@@ -150,3 +150,82 @@ fn messages_come_in_their_order() {
     }
     assert!(ran.get() > 0, "some programs should run");
 }
+
+/// Adapters of two groups at two switches, one of which is in no program.
+fn beside_an_idle_one(medium: &str, own: u64, idle: u64) -> String {
+    let (is, switch) = match medium {
+        "ethernet" => ("ethernet = \"100 Gb/s\"", "ethernet-switch"),
+        _ => ("infiniband = \"edr 4x\"", "infiniband-switch"),
+    };
+    let mtu = |n: u64| if n == 0 { String::new() } else { format!("mtu = \"{n} B\"\n") };
+    format!(
+        "[parts.a]\nis = \"channel-adapter\"\ncount = 3\n[parts.idle]\nis = \"channel-adapter\"\n\
+         [parts.sw]\nis = \"{switch}\"\n[links.a]\nbetween = [\"a.*\", \"sw\"]\n{is}\n{}\
+         [links.idle]\nbetween = [\"idle\", \"sw\"]\n{is}\n{}\
+         [flows.f]\ndo = \"mpi\"\nranks = [\"a.*\"]\nbenchmark = \"osu_allreduce\"\nsizes = [\"1 KiB\", \"256 KiB\"]\n",
+        mtu(own),
+        mtu(idle)
+    )
+}
+
+/// What a program's packets carry is agreed on by their ends: a link that is on no path of theirs changes nothing.
+#[test]
+fn an_idle_adapter_changes_no_path_mtu() {
+    for (medium, all) in [("infiniband", [256, 1024, 4096]), ("ethernet", [600, 1500, 9000])] {
+        for own in all {
+            let times = |idle: u64| {
+                let made = planned(&beside_an_idle_one(medium, own, idle), &[]);
+                let report = estimate(&made, &Default::default());
+                let seen = simulate_by(&made, u64::MAX);
+                let simulated = seen.flows[0].program.as_ref().map_or(f64::NAN, |p| p.time);
+                [flow(&report, "f").programs[0].time, simulated]
+            };
+            let same = times(own);
+            for idle in all {
+                assert_eq!(times(idle), same, "{medium}: {own} B, and {idle} B of the idle one");
+            }
+        }
+    }
+}
+
+/// Programs with messages of one size share a link until the shorter ones have ended.
+#[test]
+fn what_ends_leaves_its_part_to_the_others() {
+    let worst = Cell::new(0.0f64);
+    let some = (vec(20..200u64, 2..4), 100..1000u64, 0..2usize);
+    let result = runner(Config::default()).run(&some, |(programs, kib, medium)| {
+        let (is, switch) =
+            [("infiniband = \"edr 4x\"", "infiniband-switch"), ("ethernet = \"100 Gb/s\"", "ethernet-switch")][medium];
+        let n = programs.len();
+        let mut text = format!(
+            "[parts.n]\nis = \"channel-adapter\"\ncount = {}\n[parts.sw]\nis = \"{switch}\"\ncount = 2\n\
+             [links.c0]\nbetween = [\"n.0-{}\", \"sw.0\"]\n{is}\n[links.c1]\nbetween = [\"n.{n}-{}\", \"sw.1\"]\n{is}\n\
+             [links.t]\nbetween = [\"sw.0\", \"sw.1\"]\n{is}\n",
+            2 * n,
+            n - 1,
+            2 * n - 1
+        );
+        for (i, times) in programs.iter().enumerate() {
+            text += &format!(
+                "[flows.f{i}]\ndo = \"mpi\"\nranks = [\"n.{i}\", \"n.{}\"]\ninterface = \"verbs\"\nprogram = \"repeat \
+                 {times} {{ if rank == 0 {{ send {kib} KiB to 1 }} else {{ recv from 0 }} }}\"\n",
+                n + i
+            );
+        }
+        text += "[run]\nmax_packets = 20000000\n";
+        let made = planned(&text, &[]);
+        let report = estimate(&made, &Default::default());
+        let seen = simulate_by(&made, u64::MAX);
+        for (estimated, simulated) in report.flows.iter().zip(&seen.flows) {
+            let simulated = simulated.program.as_ref().map_or(f64::NAN, |p| p.time);
+            let off = estimated.programs[0].time / simulated - 1.0;
+            worst.set(worst.get().max(off.abs()));
+            if off.abs() > 0.08 {
+                return Err(TestCaseError::fail(format!("{}: {off:+.3}\n{text}", estimated.name)));
+            }
+        }
+        Ok(())
+    });
+    println!("at most {:.3} off", worst.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
+}
