@@ -112,8 +112,8 @@ pub(in crate::estimate) fn ran(plan: &Plan, ways: &Arc<Ways>) -> Vec<Ran> {
 }
 
 /// Answers the clusters' side of a plan: programs that ran alone, and how far beside the others each comes in the time
-/// that it would take alone, with what holds it back; at the slower, the typical and the faster corner. `together` is that
-/// of each while all run, typically: what links carry.
+/// that it would take alone, with what holds it back; at the slower, the typical and the faster corner. `together` is
+/// that of each while all run, typically: what links carry.
 pub(in crate::estimate) fn answer(
     plan: &Plan,
     ran: &[Ran],

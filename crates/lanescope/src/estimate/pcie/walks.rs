@@ -11,7 +11,6 @@
 
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
-use crate::estimate::pcie::requester::Turns;
 use crate::plan::{Flow, Hop, Misses, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::keys::AddressOrder;
@@ -187,7 +186,6 @@ pub(in crate::estimate) fn add(plan: &Plan, corner: Corner, resources: &mut [Res
 /// What page walks add to the part of tags or outstanding operations that a payload byte takes, seconds: `apart` is what
 /// it takes at best, of which these allow `paced`.
 fn held(plan: &Plan, corner: Corner, key: Key, flow: &Flow, w: &Walks, apart: f64, paced: f64) -> f64 {
-    let turns = Turns::of(plan, corner, flow);
     let in_order = |packets: f64, window: f64| {
         let bytes = w.size / packets;
         let wait = w.train(packets).in_order(window, apart * bytes, window * paced * bytes) / bytes;
@@ -196,14 +194,14 @@ fn held(plan: &Plan, corner: Corner, key: Key, flow: &Flow, w: &Walks, apart: f6
     match (key, &flow.program) {
         (Key::Tags(_), _) if flow.reads() => {
             let asking = plan.asking(corner, flow);
-            let (window, packets) = (asking.engines as f64 * asking.tags as f64, turns.reads * w.size);
+            let (window, packets) = (asking.engines as f64 * asking.tags as f64, packets(plan, corner, flow, true));
             match w.random && window > w.groups(packets).0 {
                 true => w.held(packets, apart) / window,
                 false => in_order(packets, window),
             }
         }
         (Key::Outstanding(_), &Program::Closed { outstanding, round_trip: None, .. }) => {
-            let packets = (if flow.reads() { turns.reads } else { turns.writes }) * w.size;
+            let packets = packets(plan, corner, flow, flow.reads());
             match w.random && (flow.reads() || outstanding == 1) {
                 true => w.one() / w.size / outstanding as f64,
                 false => in_order(packets, outstanding as f64 * packets),
@@ -226,7 +224,7 @@ fn posted(
 ) -> Vec<f64> {
     let n = users.len() as f64;
     let each = |flow: &Flow| if headers { 1.0 } else { credits_each(plan, corner, flow) };
-    let bytes = |flow: &Flow| 1.0 / Turns::of(plan, corner, flow).writes;
+    let bytes = |flow: &Flow| flow.size.at(corner).f64() / packets(plan, corner, flow, false);
     let mean = |of: &dyn Fn(&Use, &Flow) -> f64| users.iter().map(|(u, f)| of(u, f)).sum::<f64>() / n;
     let train = |u: &Use, f: &Flow| walks[u.flow].as_ref().map(|w| w.train(w.size / bytes(f)));
     // Those of all flows that may miss are one behind the other.
@@ -251,6 +249,12 @@ fn posted(
         (capacity * (apart[u.flow].max(paced) + wait) - u.weight).max(0.0)
     };
     users.iter().zip(&all).map(own).collect()
+}
+
+/// Read requests of an operation of a flow, or TLPs of its writes.
+fn packets(plan: &Plan, corner: Corner, flow: &Flow, reads: bool) -> f64 {
+    let piece = if reads { plan.request_size(corner, flow) } else { plan.write_payload(corner, flow) };
+    flow.size.at(corner).0.div_ceil(piece) as f64
 }
 
 /// Data credits of a TLP of a flow's writes, on average.
