@@ -3,6 +3,7 @@
 //! A cost is the difference of two expected numbers: with the finding's cause gone, and as it is. What costs nothing
 //! measurable is listed only where it is a risk, and ranks behind.
 
+mod log;
 mod requester;
 
 use super::belief::{Standing, shown};
@@ -34,6 +35,8 @@ pub(crate) fn of(topology: &Topology) -> Vec<Finding> {
     idle_functions(topology, &mut all);
     requester::ordering(topology, &mut all);
     absent(topology, &mut all);
+    log::limited(topology, &mut all);
+    log::payload(topology, &mut all);
     // Equal costs keep the order above: what is broken before what is a risk.
     all.sort_by(|a, b| b.cost.total_cmp(&a.cost));
     alike(all)
@@ -107,16 +110,19 @@ impl Topology<'_> {
     fn evidence(&self, index: usize) -> Vec<String> {
         let link = &self.tree.links[index];
         let mut lines = Vec::new();
+        let of_log = |a: &Address| self.host.functions.get(a)?.limited.as_ref().map(|l| l.at);
+        let logged = |at: Place| link.functions.iter().any(|a| of_log(a) == Some(at));
         for address in link.upper.iter().chain([&link.lower]) {
             let Some(e) = self.host.functions.get(address).and_then(|f| f.express.as_ref()) else { continue };
             for (what, fact) in [("LnkCap", &e.speed_capable), ("LnkSta", &e.speed)] {
-                if let Some(fact) = fact {
+                // The kernel's log has a line of its own (see `log`).
+                if let Some(fact) = fact.as_ref().filter(|f| !logged(f.at)) {
                     lines.push(format!("{}: {what} of {address}", self.place(fact.at)));
                 }
             }
         }
         // A file of another form has no registers.
-        let claim = self.beliefs[index].at.filter(|_| lines.is_empty());
+        let claim = self.beliefs[index].at.filter(|at| lines.is_empty() && !logged(*at));
         lines.extend(claim.map(|at| format!("{}: speed of the link above {}", self.place(at), link.lower)));
         lines
     }
@@ -570,7 +576,7 @@ fn errors(topology: &Topology, all: &mut Vec<Finding>) {
                 function.called(),
                 kinds.join(", ")
             ),
-            evidence: vec![format!("{}: CESta of {address}", topology.place(corrected.at))],
+            evidence: vec![format!("{}: {} of {address}", topology.place(corrected.at), corrected.value.told_by)],
             cure: "watch whether they grow (aer_dev_correctable); reseat the card, or change riser or cable".into(),
         });
     }

@@ -329,6 +329,15 @@ pub fn explain(host: &Host) -> Explained {
     }
 }
 
+impl Explained {
+    /// Whether the dumps say what any device's link runs at: without that nothing can be found to be in order.
+    pub fn rates_known(&self) -> bool {
+        let known = |l: &LinkLine| l.shown.is_some() && l.standing != "empty";
+        let rated = self.devices.iter().any(|d| d.to_memory.rate.high.is_some());
+        rated && (self.links.is_empty() || self.links.iter().any(known))
+    }
+}
+
 /// The JSON Schema of [`Explained`].
 pub fn json_schema() -> serde_json::Value {
     schemars::schema_for!(Explained).to_value()

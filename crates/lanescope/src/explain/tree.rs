@@ -126,6 +126,7 @@ impl Tree {
             Some(PortType::Upstream) => return Role::Up,
             Some(PortType::ToPci) => return Role::Shared,
             Some(_) => return Role::End,
+            None if function.limits => return Role::Down,
             None => {}
         }
         let has_children = self.children.contains_key(&address);
@@ -176,6 +177,7 @@ impl Tree {
                     // Of `lspci -vvv | grep Lnk` nothing else is left: whose link it is does not stand there.
                     let cut = function.port().is_none()
                         && !is_bridge(function)
+                        && !function.limits
                         && function.express.as_ref().is_some_and(|e| e.width.is_some() || e.width_capable.is_some());
                     let claims = function.claim.speed.is_some() || function.claim.empty;
                     ((ends || cut) && address.bus != 0) || (of_nccl && (claims || function.nccl.is_some()))
@@ -230,6 +232,9 @@ fn parents(host: &Host) -> BTreeMap<Address, Address> {
     for (address, function) in &host.functions {
         let nested = function.nccl.as_ref().and_then(|n| n.above);
         let parent = value(&function.parent).or_else(|| by_bus.get(&(address.domain, address.bus)).copied()).or(nested);
+        // Bus numbers rise along a way, so no bridge is between two buses that follow one another.
+        let next = |by: &Address| by.domain == address.domain && by.bus.checked_add(1) == Some(address.bus);
+        let parent = parent.or_else(|| value(&function.limited).map(|l| l.by).filter(next));
         if let Some(parent) = parent.filter(|p| p != address && host.functions.contains_key(p)) {
             parents.insert(*address, parent);
         }

@@ -145,7 +145,7 @@ fn left(out: &mut String, count: usize, shown: usize) {
 
 fn findings(out: &mut String, report: &Explained, all: bool) {
     if report.findings.is_empty() {
-        let known = report.devices.iter().any(|d| d.to_memory.rate.high.is_some());
+        let known = report.rates_known();
         out.push_str(match (report.links.is_empty() && report.pairs.is_empty(), known) {
             (true, false) => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
             (false, false) => "\nno link of a device has a speed in the dumps: what holds it back cannot be said\n",

@@ -215,7 +215,7 @@ fn acs(bits: u16) -> Acs {
 fn corrected(bits: u32) -> Corrected {
     let kinds: BTreeMap<_, _> =
         CORRECTABLE.iter().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, name)| (*name, 1)).collect();
-    Corrected { kinds, counted: false }
+    Corrected { kinds, counted: false, told_by: "CESta" }
 }
 
 /// Reads one row of a hex dump, `c0: 01 48 …`: its offset and its bytes.

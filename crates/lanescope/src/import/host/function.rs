@@ -216,6 +216,8 @@ pub struct Corrected {
     pub kinds: BTreeMap<&'static str, u64>,
     /// Whether they were counted (sysfs), or only seen since the last clearing.
     pub counted: bool,
+    /// What says so: `CESta` of the capability, `aer_dev_correctable` of sysfs, `AER` of the kernel's log.
+    pub told_by: &'static str,
 }
 
 /// Names of the bits of Correctable Error Status, as lspci writes them.
@@ -227,6 +229,50 @@ impl Corrected {
     pub fn of_the_link(&self) -> u64 {
         self.kinds.iter().filter(|(k, _)| **k != "AdvNonFatalErr").map(|(_, n)| n).sum()
     }
+}
+
+/// A device that could move more than a link on its way (drivers/pci/pci.c, `__pcie_print_link_status`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Limited {
+    /// The port whose link is the slowest; of several as slow, the one nearest to the root complex.
+    pub by: Address,
+    /// What that link ran at, with its lanes.
+    pub now: (Generation, u8),
+    /// What the device can do.
+    pub capable: (Generation, u8),
+}
+
+/// What the kernel's log says of a function's Max_Payload_Size, bytes; the worst last (drivers/pci/probe.c,
+/// `pci_configure_mps`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PayloadLog {
+    /// It was set to less than it supports, since the port above has no more.
+    Set {
+        /// To what.
+        now: u32,
+        /// What it supports.
+        max: u32,
+    },
+    /// The port above was set down to what the function supports.
+    Lowered {
+        /// To what.
+        now: u32,
+        /// From what.
+        from: u32,
+    },
+    /// The kernel was told to leave the two as they are, and they differ.
+    Unequal {
+        /// The function's.
+        own: u32,
+        /// That of the port above.
+        port: u32,
+    },
+    /// The function does not support what the port above has.
+    Refused {
+        /// That of the port above.
+        port: u32,
+    },
 }
 
 /// A link of NVLink or xGMI, as NCCL's file lists them below a GPU.
@@ -336,6 +382,12 @@ pub struct Function {
     pub corrected: Known<Corrected>,
     /// Lanes with an error, a bit each (Lane Error Status; 3.0, 7.27.3).
     pub lane_errors: Known<u32>,
+    /// The kernel's log names it as the port of the link that limits a device.
+    pub limits: bool,
+    /// What the kernel's log says of a slower link on its way.
+    pub limited: Known<Limited>,
+    /// What the kernel's log says of its Max_Payload_Size.
+    pub payload_log: Known<PayloadLog>,
     /// lspci was not allowed to read the capabilities.
     pub denied: Known<bool>,
     /// What an XML file claims of the link above it.

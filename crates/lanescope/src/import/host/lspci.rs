@@ -410,7 +410,7 @@ fn corrected(host: &mut Host, address: Address, text: &str, at: Place) {
     match &mut function.corrected {
         Some(known) if !known.value.counted => known.value.kinds.append(&mut kinds),
         Some(_) => {}
-        none => *none = Some(Fact { value: Corrected { kinds, counted: false }, at }),
+        none => *none = Some(Fact { value: Corrected { kinds, counted: false, told_by: "CESta" }, at }),
     }
 }
 

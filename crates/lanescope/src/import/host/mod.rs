@@ -12,12 +12,14 @@
 //! | NCCL's and RCCL's topology XML | [`nccl`] |
 //! | hwloc's XML | [`hwloc`] |
 //! | `nvidia-smi topo -m`, its table | [`matrix`] |
-//! | `numactl -H`, `lscpu`, lstopo's text, the kernel's log | [`system`] |
+//! | `numactl -H`, `lscpu`, lstopo's text | [`system`] |
+//! | the kernel's log | [`kernel`] |
 //! | a copy of sysfs | [`sysfs`] |
 
 pub mod config;
 pub mod function;
 pub mod hwloc;
+pub mod kernel;
 pub mod lspci;
 pub mod matrix;
 pub mod nccl;

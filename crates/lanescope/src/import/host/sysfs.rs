@@ -195,6 +195,7 @@ fn counts(host: &mut Host, address: Address, bytes: &[u8], at: Place) {
         }
     }
     if let Some(function) = host.function(address, at) {
-        function.corrected = Some(Fact { value: Corrected { kinds, counted: true }, at });
+        function.corrected =
+            Some(Fact { value: Corrected { kinds, counted: true, told_by: "aer_dev_correctable" }, at });
     }
 }

@@ -1,8 +1,8 @@
-//! Texts about the host around the functions: `numactl -H`, `lscpu`, lstopo's text, lines of the kernel's log.
+//! Texts about the host around the functions: `numactl -H`, `lscpu`, lstopo's text.
 //!
 //! lscpu speaks the language of its user; what it says in another than English is not read, and then unknown.
 
-use super::function::{Address, Express, Fact, generation};
+use super::function::{Address, Fact};
 use super::{Form, Host, Place, clean, put};
 
 /// What was read last, as far as the next line depends on it.
@@ -36,10 +36,7 @@ impl Reader {
     /// Reads a line; whether it is of one of these texts.
     pub(crate) fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
         let line = line.trim();
-        self.numactl(host, line, at)
-            || kernel(host, line, at)
-            || self.lstopo(host, line, at)
-            || self.lscpu(host, line, at)
+        self.numactl(host, line, at) || self.lstopo(host, line, at) || self.lscpu(host, line, at)
     }
 
     /// Another text begins.
@@ -163,77 +160,4 @@ impl Reader {
         }
         true
     }
-}
-
-/// Lines of the kernel's log about bandwidth and payload sizes (drivers/pci/pci.c and probe.c).
-fn kernel(host: &mut Host, line: &str, at: Place) -> bool {
-    // `[    1.234567] pci 0000:01:00.0: …`
-    let line = if line.starts_with('[') { line.split_once("] ").map_or(line, |(_, rest)| rest) } else { line };
-    let Some((driver, rest)) = line.split_once(' ') else { return false };
-    let fits = driver.len() <= 24 && driver.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    let Some((address, rest)) = rest.split_once(": ").filter(|_| fits) else { return false };
-    let Some(address) = Address::parse(address) else { return false };
-    if let Some((_, limited)) = rest.split_once("available PCIe bandwidth, limited by ") {
-        host.found(Form::Kernel, at);
-        if let Some((speed, width)) = speed_and_width(limited)
-            && let Some(by) = limited.split(" link at ").nth(1).and_then(|t| t.split(' ').next())
-            && let Some(by) = Address::parse(by)
-            && let Some(function) = host.function(by, at)
-        {
-            let express: &mut Express = function.express.get_or_insert_default();
-            express.speed.get_or_insert(Fact { value: speed, at });
-            express.width.get_or_insert(Fact { value: width, at });
-        }
-        capable(host, address, limited.split("(capable of ").nth(1), at);
-        return true;
-    }
-    if let Some((_, capable_of)) = rest.split_once("available PCIe bandwidth (") {
-        host.found(Form::Kernel, at);
-        if let (Some((speed, width)), Some(function)) = (speed_and_width(capable_of), host.function(address, at)) {
-            let express: &mut Express = function.express.get_or_insert_default();
-            express.speed.get_or_insert(Fact { value: speed, at });
-            express.width.get_or_insert(Fact { value: width, at });
-        }
-        return true;
-    }
-    let number = |text: &str, word: &str| {
-        let digits = text.split_once(word)?.1;
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        digits[..end].parse::<u32>().ok().filter(|n| n.is_power_of_two() && (128..=4096).contains(n))
-    };
-    if rest.starts_with("Max Payload Size set to ") {
-        host.found(Form::Kernel, at);
-        if let Some(mps) = number(rest, "set to ") {
-            host.learn(address, "MPS", mps, at, |f| &mut f.express.get_or_insert_default().mps);
-        }
-        if let Some(most) = number(rest, "max ") {
-            host.learn(address, "MPS supported", most, at, |f| &mut f.express.get_or_insert_default().mps_supported);
-        }
-        return true;
-    }
-    if rest.starts_with("can't set Max Payload Size to ") {
-        host.found(Form::Kernel, at);
-        let _ = host.function(address, at);
-        return true;
-    }
-    false
-}
-
-fn capable(host: &mut Host, address: Address, text: Option<&str>, at: Place) {
-    let Some((speed, width)) = text.and_then(|t| t.split_once(" with ")).and_then(|(_, t)| speed_and_width(t)) else {
-        return;
-    };
-    if let Some(function) = host.function(address, at) {
-        let express: &mut Express = function.express.get_or_insert_default();
-        express.speed_capable.get_or_insert(Fact { value: speed, at });
-        express.width_capable.get_or_insert(Fact { value: width, at });
-    }
-}
-
-/// `2.5 GT/s PCIe x4 link …` or `8 GT/s x16 link …`.
-fn speed_and_width(text: &str) -> Option<(crate::protocol::pcie::Generation, u8)> {
-    let speed = generation(text)?;
-    let (_, rest) = text.split_once(" x")?;
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    Some((speed, rest[..end].parse().ok().filter(|w| *w <= 32)?))
 }

@@ -2,7 +2,7 @@
 //! them.
 
 use super::lspci::{self, header};
-use super::{Fact, hwloc, nccl};
+use super::{Fact, hwloc, kernel, nccl};
 use super::{Form, Host, Place, matrix, other, system, tree, xml};
 
 /// Line ends within a text, by byte.
@@ -83,6 +83,7 @@ struct State {
     tree: tree::Reader,
     matrix: matrix::Reader,
     system: system::Reader,
+    kernel: kernel::Reader,
 }
 
 impl State {
@@ -91,6 +92,7 @@ impl State {
         self.tree = tree::Reader::default();
         self.matrix.end();
         self.system.end();
+        self.kernel.end();
     }
 }
 
@@ -145,9 +147,10 @@ fn line_of(hosts: &mut Vec<Host>, state: &mut State, line: &str, at: Place) {
         state.tree.line(host, line, at);
         return;
     }
-    // Rows of tables first: below a function's flags a line could else be taken for more of them.
+    // Rows of tables and of logs first: below a function's flags a line could else be taken for more of them.
     let read = state.matrix.line(host, line, at)
         || matrix::smi(host, line, at)
+        || state.kernel.line(host, line, at)
         || state.lspci.line(host, line, at)
         || state.system.line(host, line, at)
         || (!state.lspci.is_open() && loose_acs(host, line, at));

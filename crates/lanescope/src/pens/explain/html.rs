@@ -170,7 +170,7 @@ impl Page {
         let findings = &report.findings;
         self.heading("What it costs, GB/s");
         if findings.is_empty() {
-            let known = report.devices.iter().any(|d| d.to_memory.rate.high.is_some());
+            let known = report.rates_known();
             self.paragraph(
                 "",
                 match known {

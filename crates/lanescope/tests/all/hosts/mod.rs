@@ -8,6 +8,7 @@ mod emitted;
 mod explained;
 mod hex;
 mod imported;
+mod logged;
 mod measured;
 mod page;
 mod peers;
