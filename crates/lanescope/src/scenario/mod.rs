@@ -8,6 +8,7 @@ mod check;
 pub mod edit;
 mod fabric;
 pub mod gpu;
+mod idle;
 mod include;
 pub mod keys;
 mod known;
@@ -280,6 +281,7 @@ pub(crate) fn read_with(
     let run = root.table("run").unwrap_or(&empty);
     stated::note(all, "run", run, |_| Some("run"));
     let run = RunKeys::read(diagnostics, run, whole);
+    idle::warn(diagnostics, all);
     let none = [pcie.is_empty(), nodes.is_empty(), stores.is_empty(), bus_parts.is_empty(), fabric_parts.is_empty()];
     let none = none.into_iter().all(|n| n);
     if none && !diagnostics.has_errors() {

@@ -3,6 +3,7 @@
 use super::keys::{self, PART_KEYS};
 use super::parts::Joined;
 use super::tree::{Node, PROVENANCE, RANGE, Table, Value};
+use crate::diagnostic::Span;
 
 /// A key that stands in the scenario's text, in its platform's, in a device's that it uses, or in a `--set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Stated {
     pub key: String,
     /// Its value (of a range the typical one) as it is written; empty of lists and tables.
     pub value: String,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// The kind of table that a key of a part stands in: adapters have the keys of a device and of a station beside their
@@ -43,7 +46,8 @@ pub(super) fn note(all: &mut Vec<Stated>, path: &str, table: &Table, kind: impl 
 }
 
 fn add(all: &mut Vec<Stated>, path: &str, table: &'static str, key: &str, node: &Node) {
-    let stated = |value: String| Stated { path: path.to_owned(), table, key: key.to_owned(), value };
+    let span = node.key;
+    let stated = |value: String| Stated { path: path.to_owned(), table, key: key.to_owned(), value, span };
     match &node.value {
         Value::Table(t) if t.is_quantity() => {
             let typical = t.get("typical").or(t.get("value"));
