@@ -3,7 +3,7 @@
 //! Three speeds stand in a dump: what each end can do (LnkCap), what was negotiated (LnkSta), and what power saving
 //! shows at the moment: links of idle GPUs fall to 2.5 GT/s and rise again under load. A wire has one speed and one
 //! width, so two ends that say different things are no wire: an emulated port, or a made-up one. XML files claim what
-//! somebody wrote into them. The target speed (LnkCtl2) is a wish, and counts for nothing.
+//! somebody wrote into them. The target speed (LnkCtl2) is a limit of the port above, and no speed.
 
 use super::tree::{Link, Role, Tree};
 use crate::import::host::{Address, Function, Host, Kind, Place, gigatransfers, value};
@@ -303,22 +303,16 @@ fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<
         let why = format!("it claims {}, and {whose} can do {} GT/s", shown(now), gigatransfers(most));
         return doubt(why, None, Some(real), Some(real));
     }
-    // A switch whose way up is claimed slower than what hangs below it.
+    // A switch whose way up is claimed slower than what hangs below it: the claim that is not believed is the way up's,
+    // and it is taken for what is below, as far as its ends can do that. Where they can do no more it is believed.
     let claim_of = |a: &Address| host.functions.get(a).and_then(|f| f.claim.speed.as_ref().map(|s| s.value));
     let fastest_below = tree.children(link.lower).iter().filter_map(claim_of).max();
-    if let Some(below) = fastest_below.filter(|b| *b > now.generation) {
+    let cap = fastest_below.map(|below| least.map_or(below, |(g, _)| below.min(g)));
+    if let (Some(below), Some(cap)) = (fastest_below, cap.filter(|cap| *cap > now.generation)) {
         let why = format!("it claims {} above {} GT/s", shown(now), gigatransfers(below));
-        let fast = Speed { generation: below, ..now };
-        let cap = most.map_or(fast, |(g, _)| Speed { generation: below.min(g), ..now });
-        // 2.5 and 5 GT/s above faster links are what switches show of their inside.
-        let low = (now.generation >= Generation::Gen3).then_some(now);
-        return doubt(why, low, Some(if low.is_some() { now } else { cap }), Some(cap));
-    }
-    let claimed_above = tree.parent(link.lower).and_then(|p| claim_of(&p));
-    if let Some(bridge) = claimed_above.filter(|b| *b < now.generation && *b >= Generation::Gen3) {
-        let why = format!("it claims {} below a switch of {} GT/s", shown(now), gigatransfers(bridge));
-        let slow = Speed { generation: bridge, ..now };
-        return doubt(why, Some(slow), Some(slow), Some(now));
+        let fast = Some(Speed { generation: cap, ..now });
+        // 2.5 and 5 GT/s above faster links are what switches show of their inside; more may be a slower host.
+        return doubt(why, (now.generation >= Generation::Gen3).then_some(now), fast, fast);
     }
     Belief { standing: Standing::Full, low: Some(now), typical: Some(now), high: Some(now), ..base }
 }

@@ -156,10 +156,43 @@ fn virtual_links_are_not_believed() {
     let report = explained(&ours("aws-p5/p5.48xl-topo.xml"));
     for up in ["0000:00:00.0", "0000:01:00.0"] {
         assert_eq!(link(&report, up).standing, "virtual", "16 GT/s above 32 GT/s");
+        assert_eq!(link(&report, up).taken.as_deref(), Some("32 GT/s x16"), "as both ends can");
     }
     for report in [&report, &explained(&ours("azure/ndv4-topo.xml")), &explained(&ours("oci-h100/H100-topology.xml"))] {
         let found = findings(report, "virtual-links");
         assert!(found.len() == 1 && found[0].cure.contains("NCCL_TOPO_FILE"), "{found:#?}");
+    }
+}
+
+/// What a bridge claims below the speed of its devices changes neither them nor what it is taken for: it is the claim
+/// that is not believed. A file that is written again keeps what was.
+#[test]
+fn a_slow_claim_of_a_bridge_is_no_speed_of_its_devices() {
+    for file in ["aws-p5/p5.48xl-topo.xml", "oci-h100/H100-topology.xml"] {
+        let text = ours(file);
+        let claim = |line: &str, of: &str| {
+            let start = line.find("link_speed=\"").map(|at| at + "link_speed=\"".len());
+            let end = start.and_then(|s| line[s..].find('"').map(|n| s + n));
+            match (line.contains("0x0604"), start.zip(end)) {
+                (true, Some((start, end))) => format!("{}{of}{}\n", &line[..start], &line[end..]),
+                _ => format!("{line}\n"),
+            }
+        };
+        for of in ["2.5 GT/s PCIe", "5.0 GT/s PCIe", "8.0 GT/s PCIe", "16.0 GT/s PCIe"] {
+            let changed: String = text.lines().map(|l| claim(l, of)).collect();
+            let report = explained(&changed);
+            let taken = |l: &&LinkLine| l.taken.as_deref() == Some("32 GT/s x16");
+            let gpus = report.devices.iter().filter(|d| d.kind == "gpu");
+            for gpu in gpus {
+                assert!(taken(&link(&report, &gpu.address)), "{file} {of}: {:#?}", link(&report, &gpu.address));
+                assert!(gpu.to_memory.rate.typical > Some(50.0), "{file} {of}: {gpu:#?}");
+            }
+            let bridges = report.links.iter().filter(|l| l.standing == "virtual");
+            assert!(bridges.clone().count() >= 4 && bridges.clone().all(|l| taken(&l)), "{file} {of}");
+            let written = lanescope::explain::nccl::emit(&host(&changed));
+            let gpus = |t: &str| t.lines().filter(|l| l.contains("0x0302") && l.contains("32.0 GT/s")).count();
+            assert_eq!(gpus(&written), gpus(&changed), "{file} {of}");
+        }
     }
 }
 
