@@ -1,14 +1,14 @@
 //! What a device on a shared bus should reach: PCI and PCI-X, by the calculator of their transactions.
 //!
 //! The bridge says the mode of its bus where it has a PCI-X capability; else the bus is conventional PCI, of 33 or
-//! 66 MHz. How long bursts are and how fast targets answer no dump says, so both are ranges.
+//! 66 MHz, unless something on it cannot do the faster. How long bursts are and how fast targets answer no dump says, so both are ranges.
 
 use super::Topology;
 use super::endpoints::Endpoint;
 use super::rate::{Corner, Way};
 use crate::diagnostic::Diagnostics;
 use crate::estimate::wire::pci::{Answer, Question, wire};
-use crate::import::host::{Address, value};
+use crate::import::host::{Address, Function, Known, value};
 use crate::protocol::pci::Speed;
 
 /// Bytes of one burst: a cache line, which is the least that bridges gather; some lines; what PCI-X's byte count holds.
@@ -27,7 +27,7 @@ fn pick<T: Copy>(corner: Corner, [low, typical, high]: [T; 3]) -> T {
 impl Topology<'_> {
     /// The bus behind a bridge as the calculator names it. A bus of PCI-X runs in the mode that its bridge shows
     /// (PCI-X 2.0, 8.6.2.3); one of conventional PCI at 33 MHz and 32 bits (PCI 3.0, 1.1), at 66 MHz and 64 bits at
-    /// most.
+    /// most; CardBus has 32 bits and 33 MHz (PC Card Standard 8.0, volume 2, 5.1).
     fn bus_speed(&self, bridge: Address, corner: Corner) -> Option<Speed> {
         let pcix = self.host.functions.get(&bridge).and_then(|f| f.pcix.as_ref());
         let said = |bits: u32| format!("{bits}-bit");
@@ -36,12 +36,28 @@ impl Topology<'_> {
             Some(1) => format!("pci-x 66 {}", said(wide.unwrap_or(64))),
             Some(2) => format!("pci-x 100 {}", said(wide.unwrap_or(64))),
             Some(3) => format!("pci-x 133 {}", said(wide.unwrap_or(64))),
+            _ if self.host.functions.get(&bridge).is_some_and(Function::to_cardbus) => {
+                format!("pci 33.33 {}", said(32))
+            }
             _ => {
                 let bits = wide.unwrap_or(pick(corner, [32, 32, 64]));
-                format!("pci {} {}", pick(corner, ["33.33", "33.33", "66.67"]), said(bits))
+                let clock = if self.slow_clock(bridge).is_some() { "33.33" } else { "66.67" };
+                format!("pci {} {}", pick(corner, ["33.33", "33.33", clock]), said(bits))
             }
         };
         Speed::parse(&text).ok()
+    }
+
+    /// Who keeps the bus behind a bridge at 33 MHz: the bridge, or a device on it, that cannot do 66 MHz grounds M66EN for
+    /// all (PCI 3.0, 7.5.1). With the words of the dump, and where they stand.
+    pub(crate) fn slow_clock(&self, bridge: Address) -> Option<String> {
+        let line = |known: &Known<bool>, what: &str, whose: Address| {
+            let fact = known.as_ref().filter(|f| !f.value)?;
+            Some(format!("{}: 66MHz- in the {what} of {whose}", self.host.place(fact.at)))
+        };
+        let own = self.host.functions.get(&bridge).and_then(|f| line(&f.secondary_mhz66, "Secondary status", bridge));
+        let on_it = |a: &Address| line(&self.host.functions.get(a)?.mhz66, "Status", *a);
+        own.or_else(|| self.tree.children(bridge).iter().find_map(on_it))
     }
 
     /// What to call the bus behind a bridge.

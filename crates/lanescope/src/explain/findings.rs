@@ -500,6 +500,7 @@ fn buses(topology: &Topology, all: &mut Vec<Finding>) {
                 .and_then(|b| b.class.as_ref())
                 .map(|c| format!("{}: {bus}", topology.place(c.at)))
                 .into_iter()
+                .chain(topology.slow_clock(bus))
                 .collect(),
             cure: "a device for PCI Express".into(),
         });

@@ -126,6 +126,7 @@ impl Tree {
             Some(PortType::Upstream) => return Role::Up,
             Some(PortType::ToPci) => return Role::Shared,
             Some(_) => return Role::End,
+            None if function.to_cardbus() => return Role::Shared,
             None if function.limits => return Role::Down,
             None => {}
         }

@@ -72,6 +72,15 @@ impl<'a> Space<'a> {
         {
             differs.push("bus numbers");
         }
+        // Status register, bit 5: 66 MHz Capable (PCI 3.0, 6.2.3); Secondary Status stands elsewhere for CardBus.
+        let bit5 = |status: Option<u16>| status.map(|s| s & 0x20 != 0);
+        into.mhz66 = into.mhz66.take().or(self.fact(bit5(self.word(6))));
+        let secondary = match header {
+            1 => self.word(0x1e),
+            2 => self.word(0x16),
+            _ => None,
+        };
+        into.secondary_mhz66 = into.secondary_mhz66.take().or(self.fact(bit5(secondary)));
         // Status register, bit 4: there is a list (PCI 3.0, 6.2.3).
         if self.word(6).is_some_and(|s| s & 0x10 != 0) {
             let first = if header == 2 { 0x14 } else { 0x34 };

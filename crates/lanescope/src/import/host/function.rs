@@ -358,6 +358,10 @@ pub struct Function {
     pub parent: Known<Address>,
     /// Secondary and subordinate bus of a bridge.
     pub buses: Known<(u8, u8)>,
+    /// 66 MHz Capable of the Status register (PCI 3.0, 6.2.3); PCI Express has no such clock.
+    pub mhz66: Known<bool>,
+    /// Of a bridge, the same of its Secondary Status (PCI-to-PCI Bridge 1.2, 3.2.5.7).
+    pub secondary_mhz66: Known<bool>,
     /// NUMA node; -1 of the kernel is unknown.
     pub node: Known<u32>,
     /// IOMMU group.
@@ -512,6 +516,11 @@ impl Function {
         } else {
             Kind::Other
         }
+    }
+
+    /// Whether it is a bridge to CardBus.
+    pub(crate) fn to_cardbus(&self) -> bool {
+        value(&self.class) == Some(0x0607)
     }
 
     /// The Device/Port Type.

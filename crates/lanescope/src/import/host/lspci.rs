@@ -365,6 +365,13 @@ impl Reader {
                     let _ = put(&mut function.power, state, at);
                 }
             }
+            // Before any capability: the header's own.
+            "Status" if flag(rest, "Cap").is_some() => learn_clock(host, address, flag(rest, "66MHz"), at, false),
+            "Secondary status" => learn_clock(host, address, flag(rest, "66MHz"), at, true),
+            // Of lspci -v, which writes only what is set.
+            "Flags" if rest.contains("devsel") => {
+                learn_clock(host, address, Some(rest.contains("66MHz")), at, false);
+            }
             "Command" | "Status" | "Secondary Status" if self.capability == Capability::PciX => {
                 if let Some(pcix) = host.function(address, at).and_then(|f| f.pcix.as_mut()) {
                     pcix_line(pcix, key, rest, at);
@@ -395,6 +402,14 @@ impl Reader {
             _ => return KEYS.contains(&key),
         }
         true
+    }
+}
+
+/// 66 MHz Capable of a function's status, or of a bridge's on its other side.
+fn learn_clock(host: &mut Host, address: Address, capable: Option<bool>, at: Place, secondary: bool) {
+    if let (Some(capable), Some(function)) = (capable, host.function(address, at)) {
+        let slot = if secondary { &mut function.secondary_mhz66 } else { &mut function.mhz66 };
+        let _ = put(slot, capable, at);
     }
 }
 

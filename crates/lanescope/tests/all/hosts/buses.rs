@@ -65,3 +65,63 @@ fn buses_of_an_old_machine_have_rates() {
     let text = lanescope::explain::scenario::emit(&super::host(&text));
     assert!(!text.contains("[parts.") && text.contains("shared bus behind"), "{text}");
 }
+
+/// What cannot do 66 MHz grounds M66EN for its whole bus (PCI 3.0, 7.5.1), whoever it is and however the dump says so.
+#[test]
+fn one_slow_device_keeps_a_bus_at_33_mhz() {
+    let bridge = |able: char| format!("\tSecondary status: 66MHz{able} FastB2B+ ParErr- DEVSEL=medium <SERR- <PERR-\n");
+    let status = |able: char| format!("\tStatus: Cap+ 66MHz{able} UDF- FastB2B+ ParErr- DEVSEL=medium\n");
+    let flags =
+        |able: char| format!("\tFlags: bus master,{} medium devsel\n", if able == '+' { " 66MHz," } else { "" });
+    for (first, second) in [('+', '+'), ('+', '-'), ('-', '+'), ('-', '-')] {
+        for device in [status(second), flags(second)] {
+            let text = behind(&bridge(first)).replace("\tKernel driver", &format!("{device}\tKernel driver"));
+            let report = explained(&text);
+            let adapter = report.devices.iter().find(|d| d.address == "0000:02:01.0").expect("the adapter");
+            let clock = if first == '+' && second == '+' { "66.67" } else { "33.33" };
+            let most = calculated(&format!("pci {clock} 64-bit"), "4096 B", "fast");
+            assert_eq!(adapter.to_memory.rate.high, Some(most), "{text}");
+            let finding = report.findings.iter().find(|f| f.kind == "pci-bus").expect("a finding");
+            assert_eq!(finding.evidence.iter().any(|e| e.contains("66MHz-")), clock == "33.33", "{finding:#?}");
+        }
+    }
+}
+
+/// CardBus has 32 bits and 33 MHz, behind whatever it stands.
+#[test]
+fn cardbus_is_no_faster_than_133_mb_a_second() {
+    let card = "1c:03.0 CardBus bridge: O2 Micro, Inc. A\n\tBus: primary=1c, secondary=1d, subordinate=20, \
+        sec-latency=176\n1d:00.0 Network controller: 3Com Corporation B\n\tLatency: 64\n";
+    let outer = "00:1e.0 PCI bridge: A B\n\tBus: primary=00, secondary=1c, subordinate=20, sec-latency=32\n\
+        \tCapabilities: [50] Subsystem: C\n";
+    for text in [card.to_owned(), format!("{outer}{card}")] {
+        let report = explained(&text);
+        let device = report.devices.iter().find(|d| d.address == "0000:1d:00.0").expect("the card");
+        assert_eq!(device.to_memory.rate.high, Some(calculated("pci 33.33 32-bit", "4096 B", "fast")), "{device:#?}");
+        assert!(device.from_memory.rate.high < Some(0.1334), "{device:#?}");
+    }
+}
+
+/// The hex says of the clocks what lspci wrote of them.
+#[test]
+fn clocks_in_hex_are_those_of_the_text() {
+    let mut told = [0; 2];
+    for name in ["PCI-X-bridges-and-domains", "tree-fujitsu-p8010", "tree-asus-p6t6", "tree-fsl-p2020"] {
+        let both = ["lspci-vvv.txt", "lspci-xxxx"].map(|form| topology(&format!("pciutils-{name}.{form}")));
+        let [Some(text), Some(hex)] = both else { return };
+        let (text, hex) = (super::host(&text), super::host(&hex));
+        for (address, function) in &text.functions {
+            let clocks = |f: &lanescope::import::host::Function| {
+                [&f.mhz66, &f.secondary_mhz66].map(|k| k.as_ref().map(|k| k.value))
+            };
+            assert_eq!(clocks(function), clocks(&hex.functions[address]), "{name} {address}");
+            clocks(function).iter().flatten().for_each(|able| told[usize::from(*able)] += 1);
+        }
+        // Who says 66MHz- on a bus keeps all that is on it below 66 MHz of 64 bits.
+        for device in lanescope::explain::explain(&text).devices.iter().filter(|d| d.to_memory.bound_by.contains("bus"))
+        {
+            assert!(device.to_memory.rate.high < Some(0.534), "{name}: {device:#?}");
+        }
+    }
+    assert!(told[0] > 20 && told[1] > 0, "{told:?}");
+}
