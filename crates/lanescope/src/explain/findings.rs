@@ -13,7 +13,7 @@ use super::rate::{Corner, Sizes, Way, efficiency};
 use super::scenario::{Transfer, shares};
 use super::tree::Role;
 use super::{Finding, Topology};
-use crate::import::host::{Address, Function, Kind, Place, value};
+use crate::import::host::{Address, Function, Kind, Place, gigatransfers, value};
 use crate::protocol::pcie::{Generation, Lanes, Speed};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,6 +106,27 @@ impl Topology<'_> {
         self.host.functions.get(&address).map_or_else(String::new, Function::called)
     }
 
+    /// What to do where the port above a link is told to go no faster than it does, and where that stands. A retrain
+    /// cannot exceed the Target Link Speed of the upstream component; a device's own is for tests alone (2.0, 7.8.19).
+    fn target(&self, index: usize, now: Speed, capable: Speed) -> Option<(String, String)> {
+        let port = self.tree.links[index].upper?;
+        let express = self.host.functions.get(&port)?.express.as_ref()?;
+        let target = express.speed_target.as_ref()?;
+        if target.value > now.generation || target.value >= capable.generation {
+            return None;
+        }
+        let faster = gigatransfers(capable.generation);
+        // The field counts from 1 for 2.5 GT/s (2.0, 7.8.6); Retrain Link is bit 5 of LnkCtl.
+        let bits = Generation::ALL.iter().position(|g| *g == capable.generation)? + 1;
+        let cure = format!(
+            "{port} is told to go no faster than {} GT/s (Target Link Speed), and no retrain exceeds that: allow {faster} \
+             GT/s in the firmware's setup, or setpci -s {port} CAP_EXP+0x30.w={bits:04x}:000f, then retrain with setpci \
+             -s {port} CAP_EXP+0x10.w=0020:0020",
+            gigatransfers(target.value)
+        );
+        Some((cure, format!("{}: LnkCtl2 of {port}", self.place(target.at))))
+    }
+
     /// Where the status and the capability of a link stand.
     fn evidence(&self, index: usize) -> Vec<String> {
         let link = &self.tree.links[index];
@@ -161,20 +182,29 @@ fn trained(topology: &Topology, all: &mut Vec<Finding>) {
                 None => format!("it can do {}, and what the port above can do is not in the dump", shown(capable)),
             };
             let what = if now.lanes < capable.lanes { "lanes" } else { "speed" };
+            let target = topology.target(index, now, capable);
             all.push(Finding {
                 kind: "trained-down".into(),
                 at: name,
                 also: Vec::new(),
                 cost,
                 text: format!("{who} runs at {}, though {ends}{}", shown(now), clause(cost)),
-                evidence: topology.evidence(index),
-                cure: match what {
-                    "lanes" => "reseat the card, look for a bifurcation setting or a riser that lacks lanes, then \
-                                retrain the link"
-                        .into(),
-                    _ => "look for a speed limit in the firmware's setup and for corrected errors, then retrain the \
-                          link"
-                        .into(),
+                evidence: topology.evidence(index).into_iter().chain(target.as_ref().map(|t| t.1.clone())).collect(),
+                cure: match (target, what) {
+                    (Some((cure, _)), "lanes") => {
+                        format!("{cure}; and for its lanes: reseat the card, look for a bifurcation setting or a riser")
+                    }
+                    (Some((cure, _)), _) => cure,
+                    (None, "lanes") => {
+                        "reseat the card, look for a bifurcation setting or a riser that lacks lanes, then \
+                                        retrain the link"
+                            .into()
+                    }
+                    (None, _) => {
+                        "look for a speed limit in the firmware's setup and for corrected errors, then retrain \
+                                  the link"
+                            .into()
+                    }
                 },
             });
         } else if belief.standing == Standing::Lesser

@@ -230,6 +230,35 @@ fn a_target_speed_is_no_speed() {
     assert_eq!((line.standing.as_str(), line.taken.as_deref()), ("down", Some("2.5 GT/s x4")));
 }
 
+/// Where the port above is told to go no faster, a retrain helps nothing: the cure names the target, and only then.
+#[test]
+fn a_target_speed_that_limits_is_named() {
+    let speeds = ["2.5", "5", "8", "16", "32"];
+    let function = |head: &str, kind: &str, now: &str, target: &str| {
+        format!(
+            "{head}\tCapabilities: [60] Express (v2) {kind}, MSI 00\n\t\tLnkCap:\tPort #0, Speed 32GT/s, Width \
+             x16\n\t\tLnkSta:\tSpeed {now}GT/s, Width x16\n\t\tLnkCtl2: Target Link Speed: {target}GT/s, \
+             EnterCompliance- SpeedDis-\n"
+        )
+    };
+    for (now, target) in (0..4).flat_map(|n| (0..5).map(move |t| (n, t))) {
+        let [now_of, target_of] = [now, target].map(|n| speeds[n]);
+        let port = "00:01.0 PCI bridge: A\n\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n";
+        for (above, below) in [(target_of, "32"), ("32", target_of)] {
+            let text = function(port, "Root Port (Slot+)", now_of, above)
+                + &function("01:00.0 Ethernet controller: C D\n", "Endpoint", now_of, below);
+            let report = explained(&text);
+            let down = findings(&report, "trained-down");
+            assert_eq!(down.len(), 1, "{report:#?}");
+            // A device's own target is for compliance tests.
+            let limits = above == target_of && target <= now;
+            assert_eq!(down[0].cure.contains("Target Link Speed"), limits, "{now_of} {above} {below}: {down:#?}");
+            assert_eq!(down[0].evidence.iter().any(|e| e.contains("LnkCtl2 of 0000:00:01.0")), limits, "{down:#?}");
+            assert!(!limits || down[0].cure.contains("CAP_EXP+0x30.w=0005:000f"), "{down:#?}");
+        }
+    }
+}
+
 #[test]
 fn shared_uplinks_and_their_factor_are_found() {
     let report = explained(&ours("hwloc/hwloc-nvidiaDGX2.xml"));
