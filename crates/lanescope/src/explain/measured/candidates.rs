@@ -1,5 +1,6 @@
 //! What would explain rows that are low: each hypothesis says one thing that the dump does not, at one place, and is
-//! held against all rows at once.
+//! held against all rows at once. What the dump says of a setting (MPS, ACS, the nodes of a host) is not doubted; what it
+//! shows of a link is of one moment, and the link may be another under load.
 //!
 //! A row on the place must come to what the hypothesis predicts, and one that is not on it must be as it was expected:
 //! what would slow down a row that is not slow fits as badly as what leaves a slow one unexplained. Hypotheses that fit
@@ -198,17 +199,24 @@ fn predicted(topology: &Topology, known: &Known, change: &Change) -> Option<f64>
         }
         Change::Payload(address) => {
             let small = Sizes { mps: 128, completion: sizes.completion.min(128), ..sizes };
-            (of(address) && sizes.mps > 128).then(|| carried(&likely, small).map(with))?
+            // A control register is what the dump says: only where it says nothing may it be small.
+            let open = topology.mps(path.from).is_none();
+            (of(address) && open && sizes.mps > 128).then(|| carried(&likely, small).map(with))?
         }
         Change::Tags(address, tags) => {
             let most = tags * sizes.mrrs as f64 / ROUND_TRIP_NS;
             (of(address) && path.way == Way::Read && most < wire).then_some(most)
         }
-        Change::Far(address) => (of(address) && path.to.is_none()).then_some(FAR * typical),
+        Change::Far(address) => {
+            // Where a dump lists one node there is no far one.
+            (of(address) && path.to.is_none() && topology.host.nodes.len() != 1).then_some(FAR * typical)
+        }
         Change::Redirect(switch) => {
             let to = path.to?;
             let way = peer_path(topology, path.from, to);
-            if way.switch != Some(*switch) || way.redirect.is_some() {
+            let told = |a: &Address| topology.host.functions.get(a).is_some_and(|f| f.acs.is_some());
+            let on_way = [path.from.address, to.address].map(|a| topology.tree.parent(a));
+            if way.switch != Some(*switch) || way.redirect.is_some() || on_way.iter().flatten().all(told) {
                 return None;
             }
             let all: Vec<usize> = path.from.links.iter().chain(&to.links).copied().collect();

@@ -94,6 +94,42 @@ fn one_cause_of_many_rows_is_found_at_its_place() {
     );
 }
 
+/// A cause whose register is in the dump and says otherwise is none.
+#[test]
+fn what_the_dump_refutes_is_not_proposed() {
+    let gpu = |mps: &str| {
+        format!(
+            "01:00.0 3D controller: NVIDIA Corporation X\n\tNUMA node: 0\n\tCapabilities: [60] Express (v2) Endpoint, \
+             MSI 00\n\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0\n{mps}\t\tLnkCap:\tPort #0, Speed 16GT/s, Width \
+             x16\n\t\tLnkSta:\tSpeed 16GT/s, Width x16\n"
+        )
+    };
+    let said = "\t\tDevCtl:\tCorrErr+\n\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n";
+    let causes = |text: &str, rows: &str| {
+        let host = host(text);
+        let mut report = explain(&host);
+        measured::compare(&host, &mut report, measured::read("n", rows).expect("rows"));
+        report.candidates.iter().map(|c| c.what.clone()).collect::<Vec<_>>()
+    };
+    // What MPS 128 gives, and a tenth less.
+    for rate in ["23.6", "22", "24.4"] {
+        let rows = format!("gpu0 to memory,{rate}\n");
+        assert!(causes(&gpu(said), &rows).iter().all(|c| !c.contains("MPS 128")), "{:#?}", causes(&gpu(said), &rows));
+    }
+    let open = causes(&gpu(""), "gpu0 to memory,22\n");
+    assert!(open.iter().any(|c| c.contains("MPS 128")), "{open:#?}");
+    // One node: nothing is far.
+    let one = gpu(said) + "available: 1 nodes (0)\nnode 0 cpus: 0 1\nnode 0 size: 1024 MB\n";
+    let two = one.clone() + "node 1 cpus: 2 3\nnode 1 size: 1024 MB\n";
+    let far = |text: &str| causes(text, "gpu0 to memory,18.5\n").iter().any(|c| c.contains("far node"));
+    assert!(!far(&one) && far(&two));
+    // ACS that is read and off.
+    let rows = "gpu0 -> gpu1,12\n";
+    let redirect = |text: &str| causes(text, rows).iter().any(|c| c.starts_with("ACS"));
+    let unsaid: String = switch("-", "").lines().filter(|l| !l.contains("ACSCtl")).flat_map(|l| [l, "\n"]).collect();
+    assert!(!redirect(&switch("-", "")) && redirect(&unsaid), "{:#?}", causes(&unsaid, rows));
+}
+
 #[test]
 fn what_fits_alike_is_told_apart_by_one_command() {
     let report = compared("gpu0 to memory,13.4\ngpu0 from memory,12.9\n");
