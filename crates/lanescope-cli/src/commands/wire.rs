@@ -11,7 +11,7 @@ use lanescope::estimate::wire::{Answer, Question, ethernet, wire};
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
 use lanescope::protocol::ethernet::MOST_QUANTA;
-use lanescope::units::{digits, human_rate, human_time};
+use lanescope::units::{Bytes, digits, human_rate, human_time};
 use std::path::PathBuf;
 
 /// One protocol each.
@@ -225,10 +225,16 @@ fn text(w: &Answer, a: &Pcie) {
     let alone =
         format!("both directions loaded, each with the other's DLLPs; {} with one flow", human_rate(w.write_alone));
     line("writes", if a.one_way { both(w.write) } else { format!("{}, {alone}", both(w.write)) });
-    line(
-        "reads",
-        format!("{}, requests of {}, completions of {}, nothing else", both(w.read), a.request, a.completion),
-    );
+    // What is used is said, and why it is not what was asked for.
+    let used = Bytes(w.completion);
+    let completions = match Bytes::parse(&a.completion) {
+        Ok(asked) if asked > used => {
+            let by = if Bytes::parse(&a.request) == Ok(used) { "the request" } else { "MPS" };
+            format!("{used} ({asked} are cut at {by})")
+        }
+        _ => a.completion.clone(),
+    };
+    line("reads", format!("{}, requests of {}, completions of {completions}, nothing else", both(w.read), a.request));
     line("efficiency", format!("{} % of TLP and DLLP bytes are payload", digits(w.efficiency * 100.0)));
     if let Some(limit) = w.ack_limit_symbols {
         line("Ack limit", format!("{limit} symbol times of a lane"));

@@ -63,3 +63,16 @@ fn hints_lead_on() {
     assert!(help.contains("lanescope new --gpus > my.toml && lanescope collective all_reduce my.toml"), "{help}");
     out(&["collective", "all_reduce", &file], 0);
 }
+
+/// What cannot be is answered with what can, in words.
+#[test]
+fn wire_says_what_completions_it_uses() {
+    for (payload, completion, words) in [
+        ("128 B", "256 B", "completions of 128 B (256 B are cut at MPS)"),
+        ("512 B", "1024 B", "completions of 512 B (1 KiB are cut at"),
+        ("256 B", "256 B", "completions of 256 B, nothing else"),
+    ] {
+        let (text, _) = out(&["wire", "pcie", "gen5", "x4", "--payload", payload, "--completion", completion], 0);
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -52,8 +52,13 @@ class PcieLink(Node):
 
     @property
     def read(self) -> Rate:
-        """Payload of reads with the given completion size."""
+        """Payload of reads with completions of that size."""
         return Rate(self._raw["read"])
+
+    @property
+    def completion(self) -> Bytes:
+        """Payload of one completion as used: what was asked, cut at MPS and at what one request asks for."""
+        return Bytes(self._raw["completion"])
 
     @property
     def efficiency(self) -> Share:

@@ -66,8 +66,10 @@ pub struct Answer {
     /// The same with this direction alone loaded, as by one flow of a scenario: the other carries nothing but the DLLPs
     /// for it.
     pub write_alone: f64,
-    /// Payload of reads with the given completion size, bits per second, one way.
+    /// Payload of reads with completions of that size, bits per second, one way.
     pub read: f64,
+    /// Bytes of one completion as used: what was asked, cut at MPS (2.0, 2.2.2) and at what one request asks for.
+    pub completion: u64,
     /// Payload / bytes of TLPs and DLLPs, of writes.
     pub efficiency: f64,
     /// The specification's Ack latency limit in symbol times, at MPS = payload; `None` where the payload is no MPS or
@@ -111,7 +113,7 @@ fn scenario(q: &Question, size: Bytes, mps: PayloadSize, dllps: bool) -> String 
     };
     let device = |name: &str| {
         format!(
-            "[parts.{name}]\nis = \"endpoint\"\necrc = {}\ntags = 16384\nengines = 64\nmax_read_request = \"{}\"\n",
+            "[parts.{name}]\nis = \"endpoint\"\necrc = {}\ntags = 256\nengines = 4096\nmax_read_request = \"{}\"\n",
             q.ecrc, q.request
         )
     };
@@ -173,6 +175,8 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
             write: share(&with),
         });
     }
+    let asked = |text: &str| Bytes::parse(text).ok().map(|b| b.0);
+    let completion = asked(&q.completion)?.min(mps(payload).bytes()).min(asked(&q.request)?);
     let speed = parse_speed(&q.speed)?;
     let header = if q.header == "3DW" { pcie::Header::Dw3 } else { pcie::Header::Dw4 };
     let bytes = pcie::tlp(speed.generation, header, payload.0, q.ecrc);
@@ -187,6 +191,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         write: share(&report),
         write_alone: share(&write_alone),
         read: share(&read),
+        completion,
         efficiency: efficiency(&up),
         ack_limit_symbols: (pcie::PayloadSize::new(payload).is_some() && limit > 0).then_some(limit),
         direction: up,
@@ -262,6 +267,37 @@ mod tests {
         let at = |p: u64| a.curve.iter().find(|c| c.payload == p).map_or(0.0, |c| c.efficiency);
         assert!((at(64) - 64.0 / 84.0).abs() < 1e-12);
         assert!((at(4096) - 4096.0 / 4116.0).abs() < 1e-12);
+    }
+
+    /// A completion larger than MPS, or than a request, is answered as the largest that there can be, and says so.
+    #[test]
+    fn a_completion_is_cut_at_mps_and_at_the_request() {
+        let ask = |payload: u64, completion: u64, request: u64| {
+            let q = Question {
+                speed: "gen5 x4".into(),
+                payload: format!("{payload} B"),
+                header: "4DW".into(),
+                ecrc: false,
+                ack_every: "4".into(),
+                update_fc_every: "4".into(),
+                completion: format!("{completion} B"),
+                request: format!("{request} B"),
+                ordered_sets: true,
+                both_ways: true,
+            };
+            let answer = wire(&mut Diagnostics::default(), &q).expect("a valid question");
+            (answer.completion, answer.read)
+        };
+        for (payload, completion, request, used) in [
+            (128, 256, 512, 128),
+            (512, 1024, 4096, 512),
+            (64, 256, 512, 128),
+            (256, 256, 128, 128),
+            (256, 64, 512, 64),
+        ] {
+            let (said, read) = ask(payload, completion, request);
+            assert_eq!((said, read), (used, ask(payload, used, request).1), "{payload} {completion} {request}");
+        }
     }
 
     /// With both directions alike, and Acks by count (so many TLPs come within the Ack latency limit), each carries for
