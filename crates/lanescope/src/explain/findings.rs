@@ -352,12 +352,12 @@ fn mismatch(topology: &Topology, all: &mut Vec<Finding>) {
             continue;
         }
         let endpoint = topology.devices.iter().find(|s| s.functions.contains(address));
-        let cost = endpoint.and_then(|s| topology.with(s, Way::Write, None, None)).unwrap_or(0.0);
+        let cost = rounded(endpoint.and_then(|s| topology.with(s, Way::Write, None, None)).unwrap_or(0.0));
         all.push(Finding {
             kind: "mps-mismatch".into(),
             at: address.to_string(),
             also: Vec::new(),
-            cost: rounded(cost),
+            cost,
             text: format!(
                 "{address} ({}) may send {} B and {parent} above takes {} B: larger TLPs are malformed, and all of \
                  its {cost:.2} GB/s are at risk",

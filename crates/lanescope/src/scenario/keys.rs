@@ -266,8 +266,12 @@ fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of
         if let (Some(kind), true) = (of_link, LINK_KINDS.iter().any(|l| std::ptr::eq(l.keys, keys))) {
             d = Diagnostic::error(node.key, d.message).hint(format!("{name} belongs to {}", kind.noun));
         }
-        if (std::ptr::eq(keys, IO) || std::ptr::eq(keys, TRANSACT)) && storage::LINE_KEYS.contains(&name.as_str()) {
-            let hint = format!("{name} is a field of a line: access = {{ {name} = … }}");
+        let of_line = |n: &&str| storage::LINE_KEYS.contains(n);
+        let usual =
+            super::quantity::USUAL.iter().filter(|(short, _)| short.eq_ignore_ascii_case(name)).map(|(_, long)| long);
+        let field = std::iter::once(&name.as_str()).chain(usual).copied().find(of_line);
+        if let (Some(field), true) = (field, std::ptr::eq(keys, IO) || std::ptr::eq(keys, TRANSACT)) {
+            let hint = format!("{field} is a field of a line: access = {{ {field} = … }}");
             d = Diagnostic::error(node.key, d.message).hint(hint);
         }
         diagnostics.push(d);

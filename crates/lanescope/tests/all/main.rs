@@ -15,6 +15,7 @@ mod estimate;
 mod ethernet;
 mod extremes;
 mod fio;
+mod hints;
 mod hosts;
 mod iometer;
 mod iommu;

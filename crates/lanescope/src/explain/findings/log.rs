@@ -135,9 +135,9 @@ pub(super) fn payload(topology: &Topology, all: &mut Vec<Finding>) {
             continue;
         }
         let who = topology.who(*address);
-        let rate = endpoint.and_then(|e| topology.with(e, Way::Write, None, None));
+        let rate = endpoint.and_then(|e| topology.with(e, Way::Write, None, None)).map(rounded);
         let risk = match rate {
-            Some(rate) => format!("all of its {rate:.3} GB/s are at risk"),
+            Some(rate) => format!("all of its {rate:.2} GB/s are at risk"),
             None => "what it carries is at risk".to_owned(),
         };
         let malformed = "larger TLPs than the receiver's are malformed there (2.0, 2.2.2), and";
@@ -176,7 +176,7 @@ pub(super) fn payload(topology: &Topology, all: &mut Vec<Finding>) {
             kind: kind.into(),
             at: address.to_string(),
             also: Vec::new(),
-            cost: rounded(cost),
+            cost,
             text: format!("{text}{by_now}"),
             evidence: vec![line],
             cure: cure.into(),

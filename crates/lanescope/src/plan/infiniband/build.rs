@@ -327,6 +327,8 @@ fn check_wiring(
     cluster: &Cluster,
     ports: &[Vec<(u32, u8)>],
 ) {
+    // What could not be plugged is not also wired to nothing.
+    let unplugged = diagnostics.has_errors();
     for (part, place) in scenario.fabric_parts.iter().zip(&nodes.places) {
         let (loose, both) = match *place {
             Place::Adapter(a) => {
@@ -339,7 +341,7 @@ fn check_wiring(
             }
             Place::Switch(s) => (ports[cluster.endpoints.len() + s as usize].is_empty(), false),
         };
-        if loose {
+        if loose && !unplugged {
             diagnostics.push(
                 Diagnostic::error(part.span, format!("{} is not connected to anything", part.name))
                     .hint(format!("add a link: between = [\"{}\", \"…\"], infiniband = \"…\"", part.name)),

@@ -493,7 +493,11 @@ fn expand_flow(
             return;
         }
         (rest, false) => {
-            diagnostics.push(Diagnostic::error(to_span, format!("a device has no place {rest:?}")));
+            let name = k.to.typical.strip_suffix(rest).unwrap_or(&k.to.typical).trim_end_matches('.');
+            diagnostics.push(Diagnostic::error(to_span, format!("a device has no place {rest:?}")).hint(format!(
+                "a device is one place, its own memory: write \"{name}\"; memory, cache and remote are places of a root \
+                 complex"
+            )));
             return;
         }
     };

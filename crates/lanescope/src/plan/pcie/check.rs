@@ -4,11 +4,12 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::pcie::iommu::PAGES;
 use crate::plan::pcie::route::Map;
-use crate::plan::{Flow, Hop, Link, Plan, Program};
+use crate::plan::{Flow, Hop, Link, Part, Plan, Program};
 use crate::protocol::pcie::{self, Class, PayloadSize, Speed};
 use crate::scenario::quantity::{Corner, Every, Quantity};
 use crate::scenario::{PartKeys, Scenario};
 use crate::units::Bytes;
+use std::num::NonZeroU32;
 
 /// The most that a part's port can do, as far as it says.
 pub(crate) struct PortLimits<'a> {
@@ -159,6 +160,7 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
                 break;
             }
         }
+        few_tags(diagnostics, plan, part, &k.tags);
         if u64::from(k.engines.typical.get()) * u64::from(k.tags.typical.get()) > u64::from(MOST_READS) {
             let what = format!(
                 "{}: {} engines of {} tags keep more than a million reads in flight",
@@ -167,6 +169,30 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
             let d = Diagnostic::error(k.engines.span.or(k.tags.span), what);
             diagnostics.push(d.hint("fewer engines, or fewer tags of each"));
         }
+    }
+}
+
+/// Warns of more tags than a requester has at the speed of its link: 8 bits, or 10 from 4.0 on, or 14 from 6.0 on. What
+/// a device cannot have at that speed it may have none the less, as several functions do, so it is no error.
+fn few_tags(diagnostics: &mut Diagnostics, plan: &Plan, part: &Part, tags: &Quantity<NonZeroU32>) {
+    let link = part.ports.first().and_then(|p| plan.links.get(p.link.0 as usize));
+    let Some(speed) = link.map(|l| l.speed.typical).filter(|s| !s.is_coherent()) else { return };
+    let bits = match speed.generation {
+        g if g < pcie::Generation::Gen4 => 8,
+        g if g < pcie::Generation::Gen6 => 10,
+        _ => 14,
+    };
+    if tags.typical.get() > 1 << bits && tags.typical.get() <= MOST_TAGS {
+        let what = format!(
+            "{}: {} tags of an engine on {}, which has {} ({bits} bits)",
+            part.name,
+            tags.typical,
+            speed.generation.name(),
+            1 << bits
+        );
+        let d = Diagnostic::warning(tags.span, what);
+        diagnostics
+            .push(d.hint("8 bits, or 10 from 4.0 on, or 14 from 6.0 on; more engines have more tags (engines = …)"));
     }
 }
 
