@@ -8,6 +8,8 @@ use lanescope::import::iozone::{self, Block, COLUMNS, HEADS, Output, Row, Rung, 
 use lanescope::import::{Machine, Volume};
 use lanescope::pens::ios::{Came, Ios, came};
 use lanescope::pens::iozone as pen;
+use lanescope::result::Ending;
+use lanescope::units::Bytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -116,8 +118,11 @@ pub(crate) fn place(machine: &Machine, name: Option<&str>) -> Result<Place, u8> 
 }
 
 /// What each process of a rung came to.
+#[derive(Clone)]
 pub(crate) struct Done {
     pub(crate) processes: Vec<Came>,
+    /// How its run ended before its means were as tight as asked for, if it did.
+    pub(crate) early: Option<&'static str>,
 }
 
 impl Done {
@@ -130,9 +135,49 @@ impl Done {
     pub(crate) fn rate(&self) -> f64 {
         self.rates().iter().sum()
     }
+
+    /// Whether it has a number: not where it was stopped.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.early != Some("stopped")
+    }
 }
 
-/// Runs rungs, each once. What does not fit the volume is left out, and said.
+/// How a run ended before it had what was asked of it.
+fn early(ending: &Ending) -> Option<&'static str> {
+    match ending {
+        Ending::Running | Ending::Stopped => Some("stopped"),
+        Ending::TimeCap => Some("at its limit of time (run.max_time)"),
+        Ending::PacketCap => Some("at its limit of packets (run.max_packets)"),
+        _ => None,
+    }
+}
+
+/// Says which numbers of a table are of runs that ended early; those of a run that was stopped are not in it.
+fn say_early(done: &BTreeMap<Rung, Done>) {
+    let mut by_end: BTreeMap<&str, Vec<&Rung>> = BTreeMap::new();
+    for (rung, of) in done {
+        by_end.entry(of.early.unwrap_or_default()).or_default().push(rung);
+    }
+    by_end.remove("");
+    for (end, rungs) in by_end {
+        let Some(first) = rungs.first() else { continue };
+        let (kind, file, record) = (first.kind, Bytes(first.file), Bytes(first.record));
+        let more = if rungs.len() > 1 { format!(" and {} more", rungs.len() - 1) } else { String::new() };
+        let what = if end == "stopped" { "left blank" } else { "its mean is not as tight as asked for" };
+        crate::output::say!("note: {kind:?} of {file} in records of {record}{more} ended {end}: {what}");
+    }
+}
+
+/// The rungs of each load, which is worked out once.
+fn by_load(rungs: &[Rung]) -> Vec<Vec<Rung>> {
+    let mut loads: BTreeMap<Rung, Vec<Rung>> = BTreeMap::new();
+    for rung in rungs {
+        loads.entry(rung.load()).or_default().push(*rung);
+    }
+    loads.into_values().collect()
+}
+
+/// Runs rungs, each load once. What does not fit the volume is left out, and said.
 pub(crate) fn climb(on: &On, rungs: &[Rung], place: &Place) -> (u8, BTreeMap<Rung, Done>) {
     let capacity = place.volume.capacity.0;
     let mut all: Vec<Rung> = rungs.to_vec();
@@ -147,16 +192,19 @@ pub(crate) fn climb(on: &On, rungs: &[Rung], place: &Place) -> (u8, BTreeMap<Run
             before - all.len()
         );
     }
-    let tests: Vec<_> = all.iter().map(|r| iozone::tests(r, &place.host, &place.volume.name, capacity)).collect();
+    let loads = by_load(&all);
+    let tests: Vec<_> = loads.iter().map(|l| iozone::tests(&l[0], &place.host, &place.volume.name, capacity)).collect();
     let mut done = BTreeMap::new();
     if tests.is_empty() {
         return (ANSWERED, done);
     }
     let code = on.run(&tests, |i, answered| {
-        let rung = all[i];
         let of = |p: u32| came(&answered.plan, &answered.report, &format!("p{p}"));
-        done.insert(rung, Done { processes: (0..rung.processes).filter_map(of).collect() });
+        let early = answered.report.simulation.as_ref().and_then(|s| early(&s.ending));
+        let of_load = Done { processes: (0..loads[i][0].processes).filter_map(of).collect(), early };
+        done.extend(loads[i].iter().map(|rung| (*rung, of_load.clone())));
     });
+    say_early(&done);
     (code, done)
 }
 
@@ -238,7 +286,7 @@ fn answer(a: &Iozone) -> Result<u8, u8> {
         all.sort_unstable();
         all.dedup();
         let capacity = place.volume.capacity.0;
-        let tests = all.iter().map(|r| iozone::tests(r, &place.host, &place.volume.name, capacity));
+        let tests = by_load(&all).into_iter().map(|l| iozone::tests(&l[0], &place.host, &place.volume.name, capacity));
         tests.for_each(|t| output::print(&(a.on.scenario(&t) + "\n")));
         return Ok(ANSWERED);
     }
@@ -249,14 +297,14 @@ fn answer(a: &Iozone) -> Result<u8, u8> {
     for ((file, record), measures) in cells {
         let mut row = Row { file, record, ..Row::default() };
         for (column, rung) in measures {
-            let rate = done.get(&rung).map(Done::rate).filter(|r| *r > 0.0);
+            let rate = done.get(&rung).filter(|d| d.is_whole()).map(Done::rate).filter(|r| *r > 0.0);
             row.values[column] = rate.map(|r| unit.of_rate(r, record));
         }
         output.rows.push(row);
     }
     output.rows.retain(|r| r.values.iter().any(Option::is_some));
     for (name, rung) in heard {
-        if let Some(done) = done.get(&rung) {
+        if let Some(done) = done.get(&rung).filter(|d| d.is_whole()) {
             output.blocks.push(block(name, done, &rung, unit));
         }
     }

@@ -263,6 +263,21 @@ fn ladders_run_and_are_read_again() {
     let (text, _) = out(&["compare", &name, &machine, "--estimate", "--json"], 0);
     let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert!(beside["rows"][0]["estimate_off"].as_f64().is_some_and(|o| o.abs() < 1e-3), "{text}");
+    // Sequential records behind the page cache are one load, and each record around it is one of its own; random ones too.
+    for (more, loads) in [(&["-i", "0", "-i", "1"][..], 2), (&["-i", "2"], 16), (&["-i", "1", "-I"], 8)] {
+        let ladder = ["iozone", &machine, "-a", "-n", "512k", "-g", "512k"];
+        let (text, _) = out(&[&ladder[..], more, &["--show"]].concat(), 0);
+        assert_eq!(text.matches("title = ").count(), loads, "{more:?}: {text}");
+    }
+    let ladder = ["iozone", &machine, "-a", "-n", "512k", "-g", "512k", "-i", "0"];
+    let (text, _) = out(&[&ladder[..], &["--estimate"]].concat(), 0);
+    let row = |l: &&str| l.trim_start().starts_with("512 ");
+    let numbers = |l: &str| l.split_ascii_whitespace().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<_> = text.lines().filter(row).map(numbers).collect();
+    assert!(rows.len() == 8 && rows.iter().all(|r| *r == rows[0] && r.len() == 2), "{text}");
+    // What a limit has cut short is marked.
+    let (_, said) = out(&[&ladder[..], &["--set", "run.max_time=2 ms"]].concat(), 0);
+    assert!(said.contains("ended at its limit of time") && said.contains("and 7 more"), "{said}");
     let (text, _) = out(&["iozone", &machine, "-s", "1m", "-N", "--estimate", "-I"], 0);
     assert!(text.contains("microseconds per operation") && text.contains("O_DIRECT"), "{text}");
     wrong(&["iozone", &machine, "-a", "-i", "3"], &["nothing is to be run"]);

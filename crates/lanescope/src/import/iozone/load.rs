@@ -50,6 +50,15 @@ pub struct Rung {
     pub processes: u32,
 }
 
+impl Rung {
+    /// The load itself, the same for all rungs that ask for it: behind the page cache sequential records of any size are
+    /// requests of the file system's.
+    pub fn load(self) -> Rung {
+        let merged = !self.direct && matches!(self.kind, Kind::Write | Kind::Read);
+        if merged { Rung { record: REQUEST.min(self.file), ..self } } else { self }
+    }
+}
+
 /// What stands for a column, and whether that goes around the page cache where -I says so; none where nothing does.
 pub fn column(column: usize) -> Option<(Kind, bool)> {
     Some(match column {
