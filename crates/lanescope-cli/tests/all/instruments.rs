@@ -263,7 +263,8 @@ fn ladders_run_and_are_read_again() {
     let (text, _) = out(&["compare", &name, &machine, "--estimate", "--json"], 0);
     let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert!(beside["rows"][0]["estimate_off"].as_f64().is_some_and(|o| o.abs() < 1e-3), "{text}");
-    // Sequential records behind the page cache are one load, and each record around it is one of its own; random ones too.
+    // Sequential records behind the page cache are one load, and each record around it is one of its own; random ones
+    // too.
     for (more, loads) in [(&["-i", "0", "-i", "1"][..], 2), (&["-i", "2"], 16), (&["-i", "1", "-I"], 8)] {
         let ladder = ["iozone", &machine, "-a", "-n", "512k", "-g", "512k"];
         let (text, _) = out(&[&ladder[..], more, &["--show"]].concat(), 0);

@@ -306,7 +306,7 @@ fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<
     // A switch whose way up is claimed slower than what hangs below it: the claim that is not believed is the way up's,
     // and it is taken for what is below, as far as its ends can do that. Where they can do no more it is believed.
     let claim_of = |a: &Address| host.functions.get(a).and_then(|f| f.claim.speed.as_ref().map(|s| s.value));
-    let fastest_below = tree.children(link.lower).iter().filter_map(claim_of).max();
+    let fastest_below = tree.all_below(link.lower).iter().filter_map(claim_of).max();
     let cap = fastest_below.map(|below| least.map_or(below, |(g, _)| below.min(g)));
     if let (Some(below), Some(cap)) = (fastest_below, cap.filter(|cap| *cap > now.generation)) {
         let why = format!("it claims {} above {} GT/s", shown(now), gigatransfers(below));

@@ -1,7 +1,8 @@
 //! What a device on a shared bus should reach: PCI and PCI-X, by the calculator of their transactions.
 //!
 //! The bridge says the mode of its bus where it has a PCI-X capability; else the bus is conventional PCI, of 33 or
-//! 66 MHz, unless something on it cannot do the faster. How long bursts are and how fast targets answer no dump says, so both are ranges.
+//! 66 MHz, unless something on it cannot do the faster. How long bursts are and how fast targets answer no dump says,
+//! so both are ranges.
 
 use super::Topology;
 use super::endpoints::Endpoint;
@@ -48,8 +49,8 @@ impl Topology<'_> {
         Speed::parse(&text).ok()
     }
 
-    /// Who keeps the bus behind a bridge at 33 MHz: the bridge, or a device on it, that cannot do 66 MHz grounds M66EN for
-    /// all (PCI 3.0, 7.5.1). With the words of the dump, and where they stand.
+    /// Who keeps the bus behind a bridge at 33 MHz: the bridge, or a device on it, that cannot do 66 MHz grounds M66EN
+    /// for all (PCI 3.0, 7.5.1). With the words of the dump, and where they stand.
     pub(crate) fn slow_clock(&self, bridge: Address) -> Option<String> {
         let line = |known: &Known<bool>, what: &str, whose: Address| {
             let fact = known.as_ref().filter(|f| !f.value)?;

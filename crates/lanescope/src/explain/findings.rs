@@ -119,9 +119,9 @@ impl Topology<'_> {
         // The field counts from 1 for 2.5 GT/s (2.0, 7.8.6); Retrain Link is bit 5 of LnkCtl.
         let bits = Generation::ALL.iter().position(|g| *g == capable.generation)? + 1;
         let cure = format!(
-            "{port} is told to go no faster than {} GT/s (Target Link Speed), and no retrain exceeds that: allow {faster} \
-             GT/s in the firmware's setup, or setpci -s {port} CAP_EXP+0x30.w={bits:04x}:000f, then retrain with setpci \
-             -s {port} CAP_EXP+0x10.w=0020:0020",
+            "{port} is told to go no faster than {} GT/s (Target Link Speed), and no retrain exceeds that: allow \
+             {faster} GT/s in the firmware's setup, or setpci -s {port} CAP_EXP+0x30.w={bits:04x}:000f, then retrain \
+             with setpci -s {port} CAP_EXP+0x10.w=0020:0020",
             gigatransfers(target.value)
         );
         Some((cure, format!("{}: LnkCtl2 of {port}", self.place(target.at))))
@@ -131,8 +131,9 @@ impl Topology<'_> {
     fn evidence(&self, index: usize) -> Vec<String> {
         let link = &self.tree.links[index];
         let mut lines = Vec::new();
-        let of_log = |a: &Address| self.host.functions.get(a)?.limited.as_ref().map(|l| l.at);
-        let logged = |at: Place| link.functions.iter().any(|a| of_log(a) == Some(at));
+        let logs = link.functions.iter().filter_map(|a| self.host.functions.get(a)).flat_map(|f| &f.limited);
+        let logs: Vec<Place> = logs.map(|l| l.at).collect();
+        let logged = |at: Place| logs.contains(&at);
         for address in link.upper.iter().chain([&link.lower]) {
             let Some(e) = self.host.functions.get(address).and_then(|f| f.express.as_ref()) else { continue };
             for (what, fact) in [("LnkCap", &e.speed_capable), ("LnkSta", &e.speed)] {
@@ -163,7 +164,10 @@ fn trained(topology: &Topology, all: &mut Vec<Finding>) {
     for (index, belief) in topology.beliefs.iter().enumerate() {
         let endpoints = topology.behind(index);
         let (Some(now), false) = (belief.typical, endpoints.is_empty()) else { continue };
-        let who = topology.called(endpoints[0].address);
+        let who = match topology.called(endpoints[0].address) {
+            unnamed if unnamed == "not named" => endpoints[0].address.to_string(),
+            name => name,
+        };
         let name = topology.link_name(index);
         let most = |speed| {
             let cost = endpoints.iter().map(|s| topology.gain(s, Some((index, speed)), None)).fold(0.0, f64::max);
@@ -254,7 +258,7 @@ fn shared(topology: &Topology, all: &mut Vec<Finding>) {
         let losses = endpoints.iter().zip(&wants).map(|(s, w)| (loss(s, *w), s));
         let Some((cost, loser)) = losses.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         let cost = rounded(cost);
-        let sure = topology.beliefs[index].low.is_some();
+        let sure = topology.beliefs[index].low == topology.beliefs[index].typical;
         let link_of = if sure { "one link of" } else { "one link taken for" };
         let (first, last) = (&endpoints[0].id, &endpoints[endpoints.len() - 1].id);
         let who = match endpoints.len() {

@@ -69,7 +69,7 @@ struct Draft<'a> {
 /// A rate between root complexes that never binds.
 const UNBOUND: &str = "1000 GB/s";
 
-/// Tags that never bind.
+/// Tags that never bind; a device has no more than its link's generation.
 const MANY_TAGS: u32 = 16384;
 
 impl<'a> Draft<'a> {
@@ -143,7 +143,8 @@ impl<'a> Draft<'a> {
         }
         // One engine where its tags are the question.
         let engines = if self.tags == MANY_TAGS { 64 } else { 1 };
-        let (id, tags) = (&endpoint.id, self.tags);
+        let own = endpoint.links.first().and_then(|l| self.speed(*l));
+        let (id, tags) = (&endpoint.id, own.map_or(self.tags, |s| self.tags.min(s.generation.tags())));
         let _ = write!(self.parts, "\n[parts.{id}]\nis = \"endpoint\"\ntags = {tags}\nengines = {engines}\n");
         let _ = writeln!(self.parts, "max_read_request = \"{} B\"", sizes.mrrs);
         for (key, range) in [("write_rate", rate(Way::Write)), ("read_rate", rate(Way::Read))] {

@@ -119,6 +119,17 @@ impl Tree {
         found
     }
 
+    /// All that is below a bridge, at any depth.
+    pub(crate) fn all_below(&self, address: Address) -> Vec<Address> {
+        let mut found = self.children(address).to_vec();
+        let mut next = 0;
+        while let Some(at) = found.get(next).copied() {
+            found.extend_from_slice(self.children(at));
+            next += 1;
+        }
+        found
+    }
+
     fn role_of(&self, host: &Host, address: Address, function: &Function) -> Role {
         let bridge = is_bridge(function);
         match function.port() {
@@ -235,7 +246,7 @@ fn parents(host: &Host) -> BTreeMap<Address, Address> {
         let parent = value(&function.parent).or_else(|| by_bus.get(&(address.domain, address.bus)).copied()).or(nested);
         // Bus numbers rise along a way, so no bridge is between two buses that follow one another.
         let next = |by: &Address| by.domain == address.domain && by.bus.checked_add(1) == Some(address.bus);
-        let parent = parent.or_else(|| value(&function.limited).map(|l| l.by).filter(next));
+        let parent = parent.or_else(|| function.limited.first().map(|l| l.value.by).filter(next));
         if let Some(parent) = parent.filter(|p| p != address && host.functions.contains_key(p)) {
             parents.insert(*address, parent);
         }

@@ -45,6 +45,16 @@ pub(crate) enum Framing {
 }
 
 impl Generation {
+    /// Most tags of one requester: 8 bits (2.0, 2.2.6.2), 10 from 16 GT/s on (4.0, 2.2.6.2), 14 from 64 GT/s on (6.0,
+    /// 2.2.6.2).
+    pub fn tags(self) -> u32 {
+        match self {
+            g if g < Self::Gen4 => 1 << 8,
+            g if g < Self::Gen6 => 1 << 10,
+            _ => 1 << 14,
+        }
+    }
+
     /// All of PCIe, oldest first.
     pub(crate) const ALL: [Generation; 7] =
         [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4, Self::Gen5, Self::Gen6, Self::Gen7];

@@ -1,7 +1,8 @@
 //! Keys that count only beside another: what a scenario states and nothing reads is said.
 //!
 //! Each [`Rule`] is a condition that the meaning of its keys names ("With scheduling = "weighted": …"). It is held
-//! against what is [`Stated`], so it is the same for a key of the text, of a platform, of one instance and of a `--set`.
+//! against what is [`Stated`], so it is the same for a key of the text, of a platform, of one instance and of a
+//! `--set`.
 
 use super::keys::TABLES;
 use super::stated::Stated;

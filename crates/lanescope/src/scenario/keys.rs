@@ -267,9 +267,8 @@ fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of
             d = Diagnostic::error(node.key, d.message).hint(format!("{name} belongs to {}", kind.noun));
         }
         let of_line = |n: &&str| storage::LINE_KEYS.contains(n);
-        let usual =
-            super::quantity::USUAL.iter().filter(|(short, _)| short.eq_ignore_ascii_case(name)).map(|(_, long)| long);
-        let field = std::iter::once(&name.as_str()).chain(usual).copied().find(of_line);
+        let usual = super::usual::names(name);
+        let field = std::iter::once(name.as_str()).chain(usual).find(of_line);
         if let (Some(field), true) = (field, std::ptr::eq(keys, IO) || std::ptr::eq(keys, TRANSACT)) {
             let hint = format!("{field} is a field of a line: access = {{ {field} = … }}");
             d = Diagnostic::error(node.key, d.message).hint(hint);

@@ -19,6 +19,7 @@ pub mod schema;
 mod sort;
 mod stated;
 pub mod tree;
+mod usual;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 pub(crate) use include::Nothing;

@@ -34,8 +34,8 @@ enum Of {
     Target,
 }
 
-/// Lays a scenario over its platform. Flows of the platform count only where the scenario has none; what they say of its
-/// hosts stays.
+/// Lays a scenario over its platform. Flows of the platform count only where the scenario has none; what they say of
+/// its hosts stays.
 pub(super) fn lay(mut base: Table, mut over: Table) -> Table {
     base.take("kind");
     base.take("about");

@@ -1,7 +1,7 @@
 //! A value, or a range with its typical, and where it is from; and how each kind of value is written.
 
 use super::tree::{Author, Node, PROVENANCE, RANGE, Table, Value};
-use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::protocol::ethernet::LineRate;
 use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, LoadSize, PayloadSize, Speed};
 use crate::units::{Bytes, Frequency, Length, Rate, Time, UnitError};
@@ -326,35 +326,11 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
     })
 }
 
-/// What specifications, lspci, fio and Iometer call what is a key here under its whole name.
-pub(super) const USUAL: [(&str, &str); 16] = [
-    ("mrrs", "max_read_request"),
-    ("mps", "max_payload"),
-    ("rcb", "completion_size"),
-    ("qd", "outstanding"),
-    ("iodepth", "outstanding"),
-    ("bs", "size"),
-    ("blocksize", "size"),
-    ("block_size", "size"),
-    ("numjobs", "workers"),
-    ("threads", "workers"),
-    ("ioengine", "host_software"),
-    ("rate_iops", "rate"),
-    ("ppn", "each"),
-    ("qps", "connections"),
-    ("prio", "priority"),
-    ("vl", "lane"),
-];
-
 /// The message for a key that does not exist, with the nearest one that does.
 pub fn unknown<'a>(key: &str, span: Span, known: impl IntoIterator<Item = &'a str>, of: &str) -> Diagnostic {
     let known: Vec<_> = known.into_iter().collect();
     let d = Diagnostic::error(span, format!("{of} has no key {key:?}"));
-    let usual = USUAL.iter().find(|(short, long)| short.eq_ignore_ascii_case(key) && known.contains(long));
-    if let Some((_, long)) = usual {
-        return d.label(format!("did you mean {long}?"));
-    }
-    match nearest(key, known.iter().copied()) {
+    match super::usual::key(key, &known) {
         Some(near) => d.label(format!("did you mean {near}?")),
         None => d.hint(format!("it has: {}", known.join(", "))),
     }
@@ -493,11 +469,7 @@ size_shape!(
     "a multiple of 64 B up to 4 KiB (2.0, 2.3.1.1: cut at the read completion boundary)"
 );
 
-size_shape!(
-    LoadSize,
-    "one load or store",
-    "1, 2, 4, 8, 16, 32 or 64 B: what one instruction moves, up to a cache line"
-);
+size_shape!(LoadSize, "one load or store", "1, 2, 4, 8, 16, 32 or 64 B: one instruction, up to a cache line");
 
 /// A whole number of things.
 pub type Count = u32;
@@ -807,10 +779,7 @@ macro_rules! words {
                             return Err($crate::scenario::quantity::Problem(what, hint));
                         };
                         let written: String = written.chars().take(40).collect();
-                        // raid6 is no misspelt raid0: where a number is all that differs, all there are were listed.
-                        let bare = |w: &str| w.trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase();
-                        let near = $crate::diagnostic::nearest(&written, words);
-                        let near = near.filter(|n| bare(n) != bare(&written) || n.eq_ignore_ascii_case(&written));
+                        let near = $crate::scenario::usual::word(&written, words);
                         Err($crate::scenario::quantity::Problem(
                             format!("{written:?} is none of {}", words.join(", ")),
                             near.map_or(String::new(), |n| format!("did you mean {n:?}?")),

@@ -3,7 +3,8 @@
 
 use crate::common::{has, plan, wrong};
 
-const HOST: &str = "[parts.host]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"host\", \
+const HOST: &str = "[parts.host]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\n\
+    between = [\"host\", \
     \"nic\"]\npcie = \"gen3 x8\"\n[flows.rx]\nfrom = \"nic\"\nto = \"host.memory\"\ndo = \"read\"\nsize = \"2 KiB\"\n";
 
 const DRIVE: &str = "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\n[links.slot]\nbetween = [\"host\", \
@@ -67,7 +68,8 @@ fn a_full_switch_is_one_message() {
     for count in [25, 32, 64] {
         let text = format!(
             "[parts.n]\nis = \"channel-adapter\"\ncount = {count}\n[parts.sw]\nis = \"infiniband-switch\"\nports = 24\n\
-             [links.c]\nbetween = [\"n.*\", \"sw\"]\ninfiniband = \"edr 4x\"\n[flows.p]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
+             [links.c]\nbetween = [\"n.*\", \"sw\"]\ninfiniband = \"edr 4x\"\n[flows.p]\ndo = \"mpi\"\n\
+             ranks = [\"n.*\"]\n\
              benchmark = \"imb PingPong\"\n"
         );
         let said = wrong(&text, &[]);
@@ -81,13 +83,16 @@ fn a_full_switch_is_one_message() {
 fn keys_without_effect_are_warned_of() {
     let lan = |switch: &str| {
         format!(
-            "[parts.h]\nis = \"station\"\ncount = 2\n[parts.s]\nis = \"ethernet-switch\"\n{switch}[links.l]\nbetween = [\"h.*\", \
-             \"s\"]\nethernet = \"10 Gb/s\"\n[flows.f]\nfrom = \"h.0\"\nto = \"h.1\"\ndo = \"send\"\nsize = \"1500 B\"\n"
+            "[parts.h]\nis = \"station\"\ncount = 2\n[parts.s]\nis = \"ethernet-switch\"\n{switch}[links.l]\n\
+            between = [\"h.*\", \
+             \"s\"]\nethernet = \"10 Gb/s\"\n[flows.f]\nfrom = \"h.0\"\nto = \"h.1\"\ndo = \"send\"\n\
+             size = \"1500 B\"\n"
         )
     };
     let ranks = |flow: &str| {
         format!(
-            "[parts.n]\nis = \"channel-adapter\"\ncount = 4\n[parts.sw]\nis = \"infiniband-switch\"\n[links.c]\nbetween = \
+            "[parts.n]\nis = \"channel-adapter\"\ncount = 4\n[parts.sw]\nis = \"infiniband-switch\"\n[links.c]\n\
+            between = \
              [\"n.*\", \"sw\"]\ninfiniband = \"edr 4x\"\n[flows.p]\ndo = \"mpi\"\nranks = [\"n.*\"]\n{flow}"
         )
     };

@@ -5,8 +5,8 @@
 //! with many has become thin; where nothing is held back it is what is offered. With flow control, sources keep what
 //! they could not send and catch up at the rate of their line: there only saturated streams stand in the queues, and
 //! modest ones get all that they ask for. Each class of frames has a queue of its own; how much of the wire each has is
-//! the port's rule: strict, by weights, or a frame each in turn. A station sends messages in the order in which they are
-//! born, those of streams that always have one more in turn; or frames of its connections.
+//! the port's rule: strict, by weights, or a frame each in turn. A station sends messages in the order in which they
+//! are born, those of streams that always have one more in turn; or frames of its connections.
 
 use crate::estimate::core::fill::Resource;
 use crate::estimate::ethernet::NOISE;

@@ -267,8 +267,8 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
     }
 }
 
-/// The time that a TLP is in the buffer at the end of a hop, which it leaves by the next one, beyond its own on the wire:
-/// a switch looks at its header, or waits for all of it, and reads it out at the faster of the two links' rates.
+/// The time that a TLP is in the buffer at the end of a hop, which it leaves by the next one, beyond its own on the
+/// wire: a switch looks at its header, or waits for all of it, and reads it out at the faster of the two links' rates.
 fn passage(plan: &Plan, corner: Corner, [hop, next]: [Hop; 2], bytes: impl Fn(Generation) -> u64) -> f64 {
     let span = |hop: Hop| {
         let speed = plan.link(hop.link).speed.at(corner);

@@ -4,8 +4,8 @@
 //! through pages), packet i + N goes when packet i has left. A miss holds up its own page's packets and all behind them
 //! in the window; of those that miss meanwhile each began later and has waited as long when the first is over, so they
 //! cost no more. The next that costs is the first miss at or behind packet i + N: with `group` packets to a page, each
-//! page missing by `chance`, that is ceil(N / group) x group + (1 / chance - 1) x group packets on. Each such cycle takes
-//! the walk longer, less what the window has in hand: N packets at their pace, beyond the round trip.
+//! page missing by `chance`, that is ceil(N / group) x group + (1 / chance - 1) x group packets on. Each such cycle
+//! takes the walk longer, less what the window has in hand: N packets at their pace, beyond the round trip.
 //!
 //! Random reads have no order: a miss costs the tags of its own page's requests, for the rest of the walk.
 
@@ -183,8 +183,8 @@ pub(in crate::estimate) fn add(plan: &Plan, corner: Corner, resources: &mut [Res
     }
 }
 
-/// What page walks add to the part of tags or outstanding operations that a payload byte takes, seconds: `apart` is what
-/// it takes at best, of which these allow `paced`.
+/// What page walks add to the part of tags or outstanding operations that a payload byte takes, seconds: `apart` is
+/// what it takes at best, of which these allow `paced`.
 fn held(plan: &Plan, corner: Corner, key: Key, flow: &Flow, w: &Walks, apart: f64, paced: f64) -> f64 {
     let in_order = |packets: f64, window: f64| {
         let bytes = w.size / packets;

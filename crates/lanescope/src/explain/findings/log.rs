@@ -29,8 +29,8 @@ impl Topology<'_> {
 
 /// Links that limit a device: a finding for each that has none by the registers.
 pub(super) fn limited(topology: &Topology, all: &mut Vec<Finding>) {
-    for (address, function) in &topology.host.functions {
-        let Some(said) = &function.limited else { continue };
+    let lines = topology.host.functions.iter().flat_map(|(a, f)| f.limited.iter().map(move |l| (a, l)));
+    for (address, said) in lines {
         let line = format!("{}: available PCIe bandwidth of {address}", topology.place(said.at));
         let index = link(topology, *address, &said.value);
         let name = index.map(|i| topology.link_name(i));
@@ -165,13 +165,25 @@ pub(super) fn payload(topology: &Topology, all: &mut Vec<Finding>) {
                 })
             }
         };
-        // Sizes of 512 B gain no more (see `mps`), and where the rate is known its own finding says what smaller ones cost.
+        // Sizes of 512 B gain no more (see `mps`), and where the rate is known its own finding says what smaller ones
+        // cost.
         let small = matches!(said.value, PayloadLog::Set { now, .. } | PayloadLog::Lowered { now, .. } if now >= 512);
         if small || (kind == "mps" && rate.is_some()) {
             continue;
         }
-        let now = function.express.as_ref().and_then(|e| e.mps.as_ref()).filter(|m| m.at != said.at);
-        let by_now = now.map_or_else(String::new, |m| format!("; by now its MPS is {} B", m.value));
+        // Registers that agree by now: what the log says is past.
+        let of = |a: Address| topology.host.functions.get(&a)?.express.as_ref()?.mps.as_ref().map(|m| (m.value, m.at));
+        let own = of(*address).filter(|(_, at)| *at != said.at).map(|m| m.0);
+        let port = topology.tree.parent(*address).and_then(of).map(|m| m.0);
+        let past = own.zip(port).is_some_and(|(own, port)| own >= port);
+        let cost = if past { 0.0 } else { cost };
+        let by_now = match (own, past) {
+            (Some(own), true) => {
+                format!("; by now its MPS is {own} B, and the port's is no more: the log is of before")
+            }
+            (Some(own), false) => format!("; by now its MPS is {own} B"),
+            (None, _) => String::new(),
+        };
         all.push(Finding {
             kind: kind.into(),
             at: address.to_string(),

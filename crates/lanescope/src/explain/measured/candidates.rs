@@ -1,6 +1,6 @@
 //! What would explain rows that are low: each hypothesis says one thing that the dump does not, at one place, and is
-//! held against all rows at once. What the dump says of a setting (MPS, ACS, the nodes of a host) is not doubted; what it
-//! shows of a link is of one moment, and the link may be another under load.
+//! held against all rows at once. What the dump says of a setting (MPS, ACS, the nodes of a host) is not doubted; what
+//! it shows of a link is of one moment, and the link may be another under load.
 //!
 //! A row on the place must come to what the hypothesis predicts, and one that is not on it must be as it was expected:
 //! what would slow down a row that is not slow fits as badly as what leaves a slow one unexplained. Hypotheses that fit

@@ -388,8 +388,8 @@ pub struct Function {
     pub lane_errors: Known<u32>,
     /// The kernel's log names it as the port of the link that limits a device.
     pub limits: bool,
-    /// What the kernel's log says of a slower link on its way.
-    pub limited: Known<Limited>,
+    /// What the kernel's log says of a slower link on its way, each time that it says something else.
+    pub limited: Vec<Fact<Limited>>,
     /// What the kernel's log says of its Max_Payload_Size.
     pub payload_log: Known<PayloadLog>,
     /// lspci was not allowed to read the capabilities.

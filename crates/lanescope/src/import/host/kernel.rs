@@ -18,6 +18,9 @@ const LOGGED: [(u32, &str); 6] = [
     (13, "NonFatalErr"),
 ];
 
+/// Different limits of one function that are kept.
+const MOST_LIMITS: usize = 16;
+
 /// What was read last, as far as the next line depends on it.
 #[derive(Default)]
 pub(crate) struct Reader {
@@ -109,7 +112,11 @@ fn bandwidth(host: &mut Host, address: Address, rest: &str, at: super::Place) ->
                 port.limits |= by != address;
             }
             if let (Some(capable), Some(function)) = (capable, host.function(address, at)) {
-                function.limited = Some(Fact { value: Limited { by, now, capable }, at });
+                let value = Limited { by, now, capable };
+                let known = function.limited.iter().any(|l| l.value == value);
+                if !known && function.limited.len() < MOST_LIMITS {
+                    function.limited.push(Fact { value, at });
+                }
             }
         }
         if let (Some((speed, width)), Some(function)) = (capable, host.function(address, at)) {

@@ -108,8 +108,11 @@ pub(super) fn read(hosts: &mut Vec<Host>, dump: u32, text: &str) {
             xml_read(&mut hosts[state.host], &text[start + begin..start + begin + length], at);
             // Go on behind it.
             let inside = &text[start..start + begin + length];
-            lines.number += inside.matches('\n').count() as u32;
-            lines.at = lines.at.max(start + begin + length);
+            let end = start + begin + length;
+            // What is left of its last line is read as a line of the same number.
+            let rest = u32::from(end > lines.at);
+            lines.number += inside.matches('\n').count() as u32 - rest.min(inside.matches('\n').count() as u32);
+            lines.at = lines.at.max(end);
             continue;
         }
         let line = plain(raw);

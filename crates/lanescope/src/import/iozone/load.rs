@@ -51,8 +51,8 @@ pub struct Rung {
 }
 
 impl Rung {
-    /// The load itself, the same for all rungs that ask for it: behind the page cache sequential records of any size are
-    /// requests of the file system's.
+    /// The load itself, the same for all rungs that ask for it: behind the page cache sequential records of any size
+    /// are requests of the file system's.
     pub fn load(self) -> Rung {
         let merged = !self.direct && matches!(self.kind, Kind::Write | Kind::Read);
         if merged { Rung { record: REQUEST.min(self.file), ..self } } else { self }

@@ -495,8 +495,8 @@ fn expand_flow(
         (rest, false) => {
             let name = k.to.typical.strip_suffix(rest).unwrap_or(&k.to.typical).trim_end_matches('.');
             diagnostics.push(Diagnostic::error(to_span, format!("a device has no place {rest:?}")).hint(format!(
-                "a device is one place, its own memory: write \"{name}\"; memory, cache and remote are places of a root \
-                 complex"
+                "a device is one place, its own memory: write \"{name}\"; memory, cache and remote are places of a \
+                 root complex"
             )));
             return;
         }

@@ -177,18 +177,14 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
 fn few_tags(diagnostics: &mut Diagnostics, plan: &Plan, part: &Part, tags: &Quantity<NonZeroU32>) {
     let link = part.ports.first().and_then(|p| plan.links.get(p.link.0 as usize));
     let Some(speed) = link.map(|l| l.speed.typical).filter(|s| !s.is_coherent()) else { return };
-    let bits = match speed.generation {
-        g if g < pcie::Generation::Gen4 => 8,
-        g if g < pcie::Generation::Gen6 => 10,
-        _ => 14,
-    };
-    if tags.typical.get() > 1 << bits && tags.typical.get() <= MOST_TAGS {
+    let most = speed.generation.tags();
+    if tags.typical.get() > most && tags.typical.get() <= MOST_TAGS {
         let what = format!(
-            "{}: {} tags of an engine on {}, which has {} ({bits} bits)",
+            "{}: {} tags of an engine on {}, which has {most} ({} bits)",
             part.name,
             tags.typical,
             speed.generation.name(),
-            1 << bits
+            most.ilog2()
         );
         let d = Diagnostic::warning(tags.span, what);
         diagnostics

@@ -54,7 +54,8 @@ fn apart(text: &str, most: f64, wrong: &RefCell<Vec<String>>) {
     }
 }
 
-/// A paced flow beside one that always has more, of one station: whatever the sizes of their frames, each has its turns.
+/// A paced flow beside one that always has more, of one station: whatever the sizes of their frames, each has its
+/// turns.
 #[test]
 fn flows_of_a_station_have_their_turns() {
     let wrong = RefCell::new(Vec::new());

@@ -114,7 +114,10 @@ fn clocks_in_hex_are_those_of_the_text() {
             let clocks = |f: &lanescope::import::host::Function| {
                 [&f.mhz66, &f.secondary_mhz66].map(|k| k.as_ref().map(|k| k.value))
             };
-            assert_eq!(clocks(function), clocks(&hex.functions[address]), "{name} {address}");
+            // lspci writes no secondary status of a CardBus bridge.
+            for (text, hex) in clocks(function).into_iter().zip(clocks(&hex.functions[address])) {
+                assert!(text.is_none() || text == hex, "{name} {address}: {text:?} {hex:?}");
+            }
             clocks(function).iter().flatten().for_each(|able| told[usize::from(*able)] += 1);
         }
         // Who says 66MHz- on a bus keeps all that is on it below 66 MHz of 64 bits.

@@ -124,7 +124,8 @@ fn what_the_dump_refutes_is_not_proposed() {
     let far = |text: &str| causes(text, "gpu0 to memory,18.5\n").iter().any(|c| c.contains("far node"));
     assert!(!far(&one) && far(&two));
     // ACS that is read and off.
-    let rows = "gpu0 -> gpu1,12\n";
+    let rows =
+        "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n   D\\D     0      1\n     0 700 28.6\n     1 28.6 700\n";
     let redirect = |text: &str| causes(text, rows).iter().any(|c| c.starts_with("ACS"));
     let unsaid: String = switch("-", "").lines().filter(|l| !l.contains("ACSCtl")).flat_map(|l| [l, "\n"]).collect();
     assert!(!redirect(&switch("-", "")) && redirect(&unsaid), "{:#?}", causes(&unsaid, rows));
