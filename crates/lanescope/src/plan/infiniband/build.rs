@@ -477,8 +477,11 @@ pub(in crate::plan) fn packet_payload(
         let mut member = vec![false; cluster.endpoints.len()];
         ranks.iter().for_each(|r| member[*r as usize] = true);
         let between = |end: NodeId| member.get(end.0 as usize).is_none_or(|is| *is);
-        let mine = fabric(cluster, *ranks.first()?).filter(|l| l.ends.into_iter().all(between));
-        return mine.map(|l| l.mtu.typical.bytes()).min();
+        let mtu = |l: &Link| l.mtu.typical.bytes();
+        let all = || fabric(cluster, ranks[0]);
+        let mine = all().filter(|l| l.ends.into_iter().all(between)).map(mtu).min();
+        // Ranks of one adapter alone have no link between them.
+        return mine.or_else(|| all().map(mtu).min());
     }
     let mtu = roce::mtu(network, &stations);
     if mtu.is_none() {

@@ -44,7 +44,9 @@ pub(in crate::plan) fn room(network: &Network, stations: &[NodeId]) -> Option<By
     let mut member = vec![false; network.nodes.len()];
     stations.iter().for_each(|s| member[s.0 as usize] = true);
     let between = |end: NodeId| network.station(end).is_none() || member[end.0 as usize];
-    carries(network, *stations.first()?, |ends| ends.into_iter().all(between))
+    let first = *stations.first()?;
+    // Ranks of one station alone have no link between them.
+    carries(network, first, |ends| ends.into_iter().all(between)).or_else(|| carries(network, first, |_| true))
 }
 
 /// Payload of the largest packet that all these links carry.

@@ -188,6 +188,15 @@ fn an_idle_adapter_changes_no_path_mtu() {
     }
 }
 
+/// Ranks that share an adapter need no link, and a program of them is one all the same.
+#[test]
+fn ranks_of_one_adapter_are_a_program() {
+    for medium in ["infiniband", "ethernet"] {
+        let text = beside_an_idle_one(medium, 0, 0).replace("\"a.*\"]\nbench", "\"a.0\", \"a.0\"]\nbench");
+        assert_eq!(planned(&text, &[]).cluster.jobs.len(), 1, "{medium}");
+    }
+}
+
 /// Programs with messages of one size share a link until the shorter ones have ended.
 #[test]
 fn what_ends_leaves_its_part_to_the_others() {
