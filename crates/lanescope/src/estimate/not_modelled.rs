@@ -96,15 +96,12 @@ pub static NOT_MODELLED: &[Gap] = &[
     )
     .when(by_dcqcn),
     // Storage: shares are those of steady streams of commands.
-    Gap::always("host-adapter", &["port_buffer"], "credit", "shares assume that port buffers never run short"),
     Gap::always(
         "host-adapter",
         &["cache"],
         "cache",
         "a cache is assumed full: what goes through it is what the disks carry",
     ),
-    Gap::always("ram-disk", &["port_buffer"], "credit", "shares assume that port buffers never run short"),
-    Gap::always("ssd", &["port_buffer"], "credit", "shares assume that port buffers never run short"),
     Gap::always("ssd", &["buffer"], "cache", "a buffer is assumed full: writes go at the pace of the page programs")
         .when(|plan, _| plan.storage.flows.iter().any(|f| f.lines.iter().any(Line::writes))),
     Gap::always(

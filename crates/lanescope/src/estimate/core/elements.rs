@@ -79,6 +79,8 @@ pub(in crate::estimate) enum Ceiling {
 pub(in crate::estimate) enum Part {
     /// Slots of a transport toward its target (`false`) or back; of a bus always `false`.
     Transport(u32, bool),
+    /// Credit of a serial transport's frames toward its target (`false`) or back.
+    Credits(u32, bool),
     /// A target: its rate, or its heads.
     Target(u32),
     /// Channels of a solid-state drive.

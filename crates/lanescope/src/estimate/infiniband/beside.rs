@@ -188,6 +188,6 @@ pub(in crate::estimate) fn binding(plan: &Plan, name: ClusterElement) -> Binding
     Binding {
         element,
         resource: resource.into(),
-        evidence: "programs that share it have it in use all the time".into(),
+        evidence: "programs that share it have it in use all the time while all of them run".into(),
     }
 }

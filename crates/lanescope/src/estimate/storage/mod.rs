@@ -264,12 +264,18 @@ fn command(
     let Target { device, transport, .. } = &storage.targets[target as usize];
     let t = &storage.transports[*transport as usize];
     match &t.medium {
-        Medium::Serial { keys, .. } => {
+        Medium::Serial { keys, credit } => {
             let (size, link) = (k.bytes.round() as u64, keys.at(corner));
             let wire = if k.read { link.read(size) } else { link.write(size) };
             let rate = link.rate.bytes();
             add(Part::Transport(*transport, false), rate, count * wire.to_target as f64);
             add(Part::Transport(*transport, true), rate, count * wire.to_initiator as f64);
+            // A credit is gone while its frame is sent and on its way, and while what answers that comes back (FC-FS,
+            // buffer-to-buffer flow control); how long the far port's buffer is full is not known here.
+            let held = |frames: u64, bytes: u64| bytes as f64 / rate + frames as f64 * 2.0 * link.flight.seconds();
+            let [there, back] = link.frames(k.read, size);
+            add(Part::Credits(*transport, false), credit[1].into(), count * held(there, wire.to_target));
+            add(Part::Credits(*transport, true), credit[0].into(), count * held(back, wire.to_initiator));
         }
         Medium::Scsi { .. } => add(Part::Transport(*transport, false), 1.0, count * held(&t.medium, k.read, k.bytes)),
         Medium::Inside => {}

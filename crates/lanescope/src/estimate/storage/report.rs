@@ -21,17 +21,22 @@ fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
     let s = &*plan.storage;
     let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
     let target = |t: u32| format!("parts.{}", s.targets[t as usize].name);
+    let lane = |t: u32, back: bool| {
+        let t = &s.transports[t as usize];
+        let from = &s.adapters[t.adapter as usize].name;
+        let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
+        let end = match t.medium {
+            Medium::Scsi { .. } | Medium::Inside => "",
+            Medium::Serial { .. } if back => from,
+            Medium::Serial { .. } => to,
+        };
+        way_of(&t.name, end)
+    };
     match part {
-        Part::Transport(t, back) => {
-            let t = &s.transports[t as usize];
-            let from = &s.adapters[t.adapter as usize].name;
-            let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
-            let end = match t.medium {
-                Medium::Scsi { .. } | Medium::Inside => "",
-                Medium::Serial { .. } if back => from,
-                Medium::Serial { .. } => to,
-            };
-            (way_of(&t.name, end), "slots".into(), "100 % of its slots taken".into())
+        Part::Transport(t, back) => (lane(t, back), "slots".into(), "100 % of its slots taken".into()),
+        Part::Credits(t, back) => {
+            let what = format!("{capacity} frames of the far port_buffer / the time until their credit is back");
+            (lane(t, back), "buffer credit".into(), what)
         }
         Part::Target(t) => {
             let t = &s.targets[t as usize];

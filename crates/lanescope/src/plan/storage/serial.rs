@@ -121,6 +121,13 @@ impl Serial {
         }
     }
 
+    /// Frames of one command to its target, and back.
+    pub(crate) fn frames(&self, read: bool, size: u64) -> [u64; 2] {
+        let data = size.div_ceil(self.frame);
+        // A write has leave to send its data.
+        if read { [1, data + 1] } else { [1 + data, 2] }
+    }
+
     /// Bytes that a frame carries.
     pub(crate) fn field(&self, unit: Unit) -> u64 {
         let [command, ready, response] = match self.sas {

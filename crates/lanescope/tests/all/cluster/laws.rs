@@ -229,7 +229,7 @@ fn what_ends_leaves_its_part_to_the_others() {
             let simulated = simulated.program.as_ref().map_or(f64::NAN, |p| p.time);
             let off = estimated.programs[0].time / simulated - 1.0;
             worst.set(worst.get().max(off.abs()));
-            if off.abs() > 0.08 {
+            if off.abs() > 0.05 {
                 return Err(TestCaseError::fail(format!("{}: {off:+.3}\n{text}", estimated.name)));
             }
         }

@@ -3,7 +3,7 @@
 use super::{check, wires};
 use crate::common::choices::{Choices, cases, none_apart, of_fifty, on_random, runner};
 use crate::common::grow::storage::{grow, one_flow};
-use crate::common::{little, plan, simulate_by};
+use crate::common::{by_both, little, plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
@@ -14,7 +14,7 @@ use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::Config;
+use proptest::test_runner::{Config, TestCaseError};
 use std::cell::{Cell, RefCell};
 
 /// How unlikely it is that what is drawn goes beyond its slack: e to the minus this, 1e-9.
@@ -704,4 +704,40 @@ fn flows_that_share_nothing_are_independent() {
         assert_eq!((a.operations, a.latency.mean, a.max), (b.operations, b.latency.mean, b.max));
         assert!(a.operations > 30);
     }
+}
+
+/// Over a distance a port's buffer is what carries: each frame's credit comes back a round trip later.
+#[test]
+fn credit_is_on_its_way_alike() {
+    let worst = Cell::new(0.0_f64);
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 16), |bytes| {
+        let c = &mut Choices(bytes.iter());
+        let kib = c.about(1, 512);
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\nport_buffer = \"{} KiB\"\n\
+             [parts.lun]\nis = \"ram-disk\"\nport_buffer = \"{} KiB\"\n\
+             [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen3 x8\"\n\
+             [links.fc]\nbetween = [\"hba\", \"lun\"]\nfc = \"{}\"\nlength = \"{} m\"\n\
+             [flows.io]\nfrom = \"host\"\nto = \"lun\"\ndo = \"io\"\noutstanding = 64\nsubmit_time = \"1 us\"\n\
+             complete_time = \"1 us\"\naccess = {{ size = \"{kib} KiB\", read = \"{} %\" }}\n\
+             [run]\nfor = \"{} ms\"\nwarmup = \"20 ms\"\n",
+            c.about(16, 256),
+            c.about(16, 256),
+            c.of(&["4GFC", "8GFC", "16GFC"]),
+            c.about(10, 100_000),
+            [0, 100][c.below(2)],
+            60 + kib / 2,
+        );
+        let (report, s) = by_both(&text);
+        let (share, flow) = (report.flows[0].share.typical, &s.flows[0]);
+        let off = share / flow.rate.mean - 1.0;
+        let edge = flow.in_flight / flow.operations as f64;
+        worst.set(worst.get().max(off.abs()));
+        match off.abs() <= 0.05 + edge {
+            true => Ok(()),
+            false => Err(TestCaseError::fail(format!("{off:+.3} ({edge:.3}): {:?}\n{text}", report.flows[0].bound_by))),
+        }
+    });
+    println!("at most {:.4} off", worst.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
 }
