@@ -317,12 +317,12 @@ fn a_capture_shows_packets_and_pauses() {
     run.capture(link);
     while run.advance(u64::MAX) != Step::Done {}
     let crossed = run.crossed();
-    // 16 messages of 1024 full packets, and their acknowledgements.
+    // 8 messages of 1024 full packets, and their acknowledgements.
     let frames = |bytes: u32| {
         let of = |c: &&Crossed| matches!(c.what, Crossing::Roce { packet, .. } if packet.payload == bytes);
         crossed.iter().filter(of).count()
     };
-    assert_eq!((frames(1024), frames(0)), (16 * 1024, 16));
+    assert_eq!((frames(1024), frames(0)), (8 * 1024, 8));
     let pauses = crossed.iter().filter(|c| matches!(c.what, Crossing::Pfc { .. })).count() as u64;
     let (stops, goes) = wire(&run.snapshot(), "last", "sw").pauses;
     assert_eq!(pauses, stops + goes);
