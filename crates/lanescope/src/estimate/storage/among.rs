@@ -18,6 +18,7 @@ use crate::estimate::storage::nvme::{self, Drive, drives};
 use crate::estimate::storage::queueing::Station;
 use crate::estimate::storage::reads::Wire;
 use crate::estimate::storage::unloaded::One;
+use crate::estimate::storage::write_through::Written;
 use crate::estimate::storage::{Kind, held, kinds};
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::scenario::keys::{Disk, Ssd};
@@ -321,6 +322,10 @@ pub(super) fn queued(slow: &One, (k, alone, held): (Kind, f64, f64), part: f64) 
 fn queued_for(slow: &One, (k, alone, held): (Kind, f64, f64), (part, time): (f64, f64)) -> f64 {
     let One { plan, corner, flow, .. } = *slow;
     let storage = &*plan.storage;
+    if let Some(all) = through(slow, k, (part, time)) {
+        return all.time;
+    }
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, time));
     if let Some(drive) = drives(storage, flow).first() {
         return queued_at_drives(storage, corner, flow, (k, alone, held, time), slow, drive);
     }
@@ -329,8 +334,13 @@ fn queued_for(slow: &One, (k, alone, held): (Kind, f64, f64), (part, time): (f64
     {
         return queued_behind(slow, a, (k, alone, held, time), drive);
     }
-    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, time));
     between(f64::from(n) * part, |n| array::queued(storage, corner, flow, (k, alone, held), (n, cores)))
+}
+
+/// The same of a write to an array of solid-state drives that is done when it is programmed, where it is followed.
+pub(super) fn through(slow: &One, k: Kind, (part, time): (f64, f64)) -> Option<Written> {
+    let (n, _, cores) = nvme::outstanding(&slow.plan.storage, slow.flow, slow.corner, (k, time));
+    slow.through(k, ((f64::from(n) * part).round().max(1.0) as u32, cores), true)
 }
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
@@ -373,7 +383,7 @@ fn queued_at_drives(
     drive: &Drive,
 ) -> f64 {
     let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, as_long));
-    let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
+    let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, (Ends::Usual, 0))));
     let drives = array.as_ref().map_or(1.0, |a| a.0);
     let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };
     let shape = array.map_or(whole, |a| a.1);

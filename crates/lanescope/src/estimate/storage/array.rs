@@ -8,6 +8,7 @@ use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::disk::{heads, range, variation};
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash::{self, Beside};
+use crate::estimate::storage::host_array::Shape;
 use crate::estimate::storage::nvme;
 use crate::estimate::storage::queueing::{Station, queue};
 use crate::estimate::storage::reads;
@@ -65,31 +66,27 @@ pub(in crate::estimate) struct Passages {
     pub(in crate::estimate) parity: f64,
 }
 
-/// Those of a kind of I/O: at least, and usually.
-pub(in crate::estimate) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow, a: &Array, k: Kind) -> Passages {
+/// Those of a kind of I/O: at least, and usually; `torn` is what one becomes whose stripes a cache does not gather.
+fn passages(storage: &Storage, flow: &IoFlow, a: &Array, k: Kind, (ends, torn): (Ends, Option<&Shape>)) -> Passages {
     let (strip, level, data) = (a.keys.strip.typical.f64(), a.keys.level.typical, a.data_disks() as f64);
-    let back = back(storage, a);
     let of = |reads, writes, memory, parity| Passages { reads, writes, memory, parity };
     if k.read {
         return of(1.0, 0.0, 2.0, 0.0);
     }
-    // Sequential writes, and random ones that cover their stripes, are written with a parity of the new data alone; in
-    // a cache any may come to that.
-    let whole = match ends {
-        Ends::Usual => back && k.random < 1.0 || k.bytes >= strip * data,
-        Ends::Least => back || k.bytes >= strip * data,
-    };
+    // In a cache any may come to whole stripes, which are written with a parity of the new data alone.
+    let whole = back(storage, a) || k.bytes >= strip * data;
     // The parity of a part of a stripe is as long as that, up to a strip; what lies in several strips may share it.
-    let span = match ends {
-        Ends::Usual => (strip / k.bytes).min(1.0),
-        Ends::Least if k.bytes <= strip => 1.0,
-        Ends::Least => 1.0 / data,
-    };
-    let all = match (level, whole) {
-        (Level::Raid0, _) => of(0.0, 1.0, 2.0, 0.0),
-        (Level::Raid1 | Level::Raid10, _) => of(0.0, 2.0, 3.0, 0.0),
-        (Level::Raid5, true) => of(0.0, 1.0 + 1.0 / data, 3.0 + 2.0 / data, 1.0),
-        (Level::Raid5, false) => of(1.0 + span, 1.0 + span, 4.0 + 3.0 * span, 2.0 + span),
+    let span = if k.bytes <= strip { 1.0 } else { 1.0 / data };
+    let all = match (level, torn, whole) {
+        (Level::Raid0, ..) => of(0.0, 1.0, 2.0, 0.0),
+        (Level::Raid1 | Level::Raid10, ..) => of(0.0, 2.0, 3.0, 0.0),
+        // Into the memory, what the parity is made of, the parity, and all out again.
+        (Level::Raid5, Some(s), _) => {
+            let [old, new] = s.bytes.map(|bytes| bytes / k.bytes);
+            of(old, new, s.parity / k.bytes + 2.0 * new, s.parity / k.bytes)
+        }
+        (Level::Raid5, None, true) => of(0.0, 1.0 + 1.0 / data, 3.0 + 2.0 / data, 1.0),
+        (Level::Raid5, None, false) => of(1.0 + span, 1.0 + span, 4.0 + 3.0 * span, 2.0 + span),
     };
     let kept = if ends == Ends::Least { kept(storage, flow, a) } else { 1.0 };
     of(all.reads * kept, all.writes * kept, 1.0 + (all.memory - 1.0) * kept, all.parity * kept)
@@ -120,7 +117,13 @@ pub(in crate::estimate) fn demand(
         Ends::Usual => (k.bytes / cut.pieces, cut.disks),
     };
     let pieces = (k.bytes / piece).max(1.0);
-    let Passages { reads, writes, memory, parity } = passages(storage, ends, flow, a, k);
+    // What is not gathered is cut as it comes.
+    let page = match &storage.targets[a.disks.first().map_or(0, |d| *d as usize)].device {
+        Device::Ssd(d) => d.page.at(corner).0,
+        _ => 0,
+    };
+    let torn = (ends == Ends::Usual && !k.read && !gathered).then(|| Shape::of(a, flow, k, (ends, page)));
+    let Passages { reads, writes, memory, parity } = passages(storage, flow, a, k, (ends, torn.as_ref()));
     let bytes = k.count * k.bytes;
     if let Some(rate) = &keys.memory_bandwidth {
         add(Part::Cache(adapter), rate.at(corner).bytes(), bytes * memory);
@@ -155,7 +158,8 @@ pub(in crate::estimate) fn demand(
             return;
         }
         let random = random * alone;
-        let kind = Kind { count: 0.0, bytes: piece, read, trim: false, random, swept, step: step(piece), ..k };
+        let pages = torn.filter(|_| !read).map_or(0.0, |s| s.pages[1] / s.commands[1].max(1e-300));
+        let kind = Kind { count: 0.0, bytes: piece, read, trim: false, random, swept, pages, step: step(piece), ..k };
         for (i, disk) in a.disks.iter().enumerate() {
             let part = match one_side {
                 Some(side) if i % 2 == side => 2.0,
@@ -179,13 +183,15 @@ pub(in crate::estimate) fn demand(
             queue_pairs(drive, corner, Kind { count: count / n, ..kind }, add);
         }
     };
-    // The parity of a part of a stripe is a command of its own, as long as `passages` has it.
-    let parts = a.has_parity() && !k.read && reads > 0.0 && ends == Ends::Usual;
-    for (read, all) in [(true, reads), (false, writes)] {
-        let of_data = if parts { all.min(1.0) } else { all };
-        each(read, (bytes * of_data / piece, piece), moves, add);
-        let parities = k.count * cut.stripes;
-        each(read, (parities, bytes * (all - of_data) / parities), k.random, add);
+    match torn.filter(|_| a.has_parity()) {
+        // Pieces of one I/O that lie on a disk lie side by side there, those of its parity, too.
+        Some(s) => [true, false].into_iter().zip(s.commands).zip(s.bytes).for_each(|((read, commands), all)| {
+            let moves = k.random * commands.min(n) / commands.max(1e-300);
+            each(read, (k.count * commands, all / commands.max(1e-300)), moves, add);
+        }),
+        None => [(true, reads), (false, writes)]
+            .into_iter()
+            .for_each(|(read, all)| each(read, (bytes * all / piece, piece), moves, add)),
     }
 }
 

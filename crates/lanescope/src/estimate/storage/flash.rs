@@ -5,8 +5,8 @@
 //! program were full. How long a read of a drive takes, alone or with others, is in [`followed`]; where several drives
 //! share them, or they wait for programs too, they wait at dies, channels and link as a mean-value analysis has it
 //! ([`queueing`](super::queueing)), all of one kind and pages anywhere. Writes share programs by halves: while one half
-//! of those outstanding is programmed, the other waits; of an array, whose drives are drawn, they are followed one by
-//! one. What garbage collection moves, erases, and programs that hold their dies are in the usual demands and in no
+//! of those outstanding is programmed, the other waits; those of an array are followed one by one
+//! ([`write_through`](super::write_through)). What garbage collection moves, erases, and programs that hold their dies are in the usual demands and in no
 //! bound; how long reads wait for those is in [`programs`](super::programs). Not in it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;
@@ -16,9 +16,7 @@ use crate::estimate::storage::reads::{self, PLACES, Wire, house, sense};
 use crate::estimate::storage::{Kind, Part};
 use crate::scenario::keys::{PlaneReads, Ssd};
 use crate::scenario::quantity::Corner;
-use crate::tools::{gcd, mixed};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use crate::tools::gcd;
 
 /// Pages that a command has at least.
 fn pages(k: &Ssd, bytes: f64) -> f64 {
@@ -55,7 +53,7 @@ pub(in crate::estimate) fn ask(
         let all = if least { 1.0 } else { k.write_amplification.at(corner).0 };
         let erase = k.erase_time.at(corner).seconds() / n(k.block_programs.at(corner).get());
         let held = all * (k.program_time.at(corner).seconds() + if least { 0.0 } else { erase });
-        let pages = pages(k, kind.bytes);
+        let pages = if kind.pages > 0.0 && !least { kind.pages } else { pages(k, kind.bytes) };
         let stripe = n(k.stripe_pages.at(corner).get());
         // A stripe that collects waits for its pages: some of them share a channel.
         let shared = 1.0 + (stripe - 1.0) / n(k.channels.at(corner).get());
@@ -151,89 +149,6 @@ fn programmed(k: &Ssd, corner: Corner, size: u64, there: &dyn Fn(u64) -> f64) ->
     (0..stripes.min(size.div_ceil(page))).map(of_one).fold(0.0, f64::max)
 }
 
-/// Writes outstanding to drives of an array that are followed one by one, and drives.
-const FOLLOWED: u32 = 256;
-const MOST: u32 = 64;
-
-/// How often each of those outstanding is followed at least, and how many of all; a half of it until what is at the
-/// beginning is over.
-const TIMES: u32 = 16;
-const DRAWN: u32 = 4000;
-
-/// Stripes of drives: how many of each, pages that a program holds, and how long it takes, and each of its pages.
-struct Stripes {
-    drives: u32,
-    stripes: u32,
-    most: u32,
-    program: f64,
-    page: f64,
-}
-
-/// A stripe: what waits for it, and what is programmed.
-#[derive(Clone, Default)]
-struct Stripe {
-    waiting: VecDeque<u32>,
-    inside: Vec<u32>,
-}
-
-impl Stripe {
-    /// When what it takes is programmed, if it is free and something waits.
-    fn begin(&mut self, of: &Stripes, now: f64) -> Option<f64> {
-        if !self.inside.is_empty() || self.waiting.is_empty() {
-            return None;
-        }
-        let n = self.waiting.len().min(of.most.max(1) as usize);
-        self.inside.extend(self.waiting.drain(..n));
-        Some(now + of.program + n as f64 * of.page)
-    }
-}
-
-impl Stripes {
-    /// Seconds of one of `n` writes of a page: to any drive, there to the next stripe, which takes what waits for it
-    /// when it is free. A write comes again so long after it is done, and so long behind one that is done with it
-    /// (`rest`, `apart`).
-    fn in_turn(&self, n: u32, (rest, apart): (f64, f64)) -> f64 {
-        let each = self.stripes.max(1) as usize;
-        let mut all = vec![Stripe::default(); each * self.drives.max(1) as usize];
-        let mut turns = vec![0; self.drives.max(1) as usize];
-        // When a write comes, or which stripe is done; moments are not negative, so their bits are in their order. Of
-        // what is at one moment, first what was known first.
-        let mut due: BinaryHeap<Reverse<(u64, u32, bool, u32)>> =
-            (0..n).map(|i| Reverse(((f64::from(i) * apart).to_bits(), i, false, i))).collect();
-        let (mut order, mut done, mut half) = (n, 0, None);
-        let enough = (n * TIMES).max(DRAWN);
-        while let Some(Reverse((bits, _, programmed, i))) = due.pop() {
-            let now = f64::from_bits(bits);
-            let mut later = |at: f64, programmed: bool, i: u32| {
-                order += 1;
-                due.push(Reverse((at.to_bits(), order, programmed, i)));
-            };
-            if !programmed {
-                let drive = (mixed(u64::from(done) << 32 | u64::from(i)) % turns.len() as u64) as usize;
-                let stripe = drive * each + turns[drive];
-                turns[drive] = (turns[drive] + 1) % each;
-                all[stripe].waiting.push_back(i);
-                all[stripe].begin(self, now).into_iter().for_each(|at| later(at, true, stripe as u32));
-                continue;
-            }
-            let through = std::mem::take(&mut all[i as usize].inside);
-            all[i as usize].begin(self, now).into_iter().for_each(|at| later(at, true, i));
-            for (write, behind) in through.into_iter().zip(0..) {
-                done += 1;
-                later(now + rest + f64::from(behind) * apart, false, write);
-            }
-            match half {
-                None if done >= enough / 2 => half = Some((done, now)),
-                Some((before, then)) if done >= enough => {
-                    return f64::from(n) * (now - then) / f64::from((done - before).max(1));
-                }
-                _ => {}
-            }
-        }
-        0.0
-    }
-}
-
 /// What commands pass beside the inside of a drive.
 pub(in crate::estimate) struct Beside {
     /// On the way to it.
@@ -274,13 +189,6 @@ pub(in crate::estimate) fn among(
         let each = n as f64 * count / (drives * f64::from(stripes));
         let (one, program) =
             (kind.bytes / count / k.stripe_rate.at(corner).bytes(), k.program_time.at(corner).seconds());
-        // Which drive of an array a write goes to is by chance.
-        let drawn = drives > 1.0 && drives <= f64::from(MOST) && count == 1.0 && kind.random > 0.0;
-        if drawn && n > stripes && n <= FOLLOWED {
-            let rest = (alone - program - one).max(0.0);
-            let all = Stripes { drives: drives.round() as u32, stripes, most, program, page: one };
-            return alone.max(all.in_turn(n, (rest, k.command_time.at(corner).seconds())));
-        }
         if each <= 1.0 {
             return alone;
         }

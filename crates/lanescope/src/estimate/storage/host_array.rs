@@ -14,7 +14,7 @@ use crate::estimate::storage::nvme::{self, Drive, drives};
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, command, queue_pairs};
 use crate::plan::Dma;
-use crate::plan::storage::{Array, IoFlow, Storage};
+use crate::plan::storage::{Array, IoFlow, Spread, Storage};
 use crate::scenario::keys::Level;
 use crate::scenario::quantity::Corner;
 use crate::tools::gcd;
@@ -34,16 +34,18 @@ pub(in crate::estimate) struct Shape {
     pub(in crate::estimate) bytes: [f64; 2],
     /// The largest.
     pub(in crate::estimate) largest: [f64; 2],
+    /// Their pages of flash, if they are counted.
+    pub(in crate::estimate) pages: [f64; 2],
     /// Bytes that parity is made of.
     pub(in crate::estimate) parity: f64,
 }
 
 impl Shape {
-    /// That of a kind of I/O of a flow.
-    pub(in crate::estimate) fn of(a: &Array, flow: &IoFlow, k: Kind, ends: Ends) -> Shape {
+    /// That of a kind of I/O of a flow, in pages of so many bytes (0: they are not counted).
+    pub(in crate::estimate) fn of(a: &Array, flow: &IoFlow, k: Kind, (ends, page): (Ends, u64)) -> Shape {
         match ends {
             Ends::Least => least(a, flow.start.0, k),
-            Ends::Usual => usual(a, flow.start.0, k),
+            Ends::Usual => usual(a, flow.start.0, k, page),
         }
     }
 }
@@ -67,6 +69,7 @@ fn least(a: &Array, start: u64, k: Kind) -> Shape {
         commands: [0.0, commands],
         bytes: [0.0, bytes],
         largest: [0.0, largest],
+        pages: [0.0; 2],
         parity,
     };
     match a.keys.level.typical {
@@ -78,13 +81,14 @@ fn least(a: &Array, start: u64, k: Kind) -> Shape {
         // The parity of a part of a stripe is as long as that, up to a strip; in two stripes there are two.
         Level::Raid5 => {
             let all = size + size.min(strip);
-            Shape { commands: [pieces + 1.0; 2], bytes: [all; 2], largest: [largest; 2], parity: size + all }
+            let (commands, largest) = ([pieces + 1.0; 2], [largest; 2]);
+            Shape { commands, bytes: [all; 2], largest, pages: [0.0; 2], parity: size + all }
         }
     }
 }
 
-/// The mean over where it may begin.
-fn usual(a: &Array, start: u64, k: Kind) -> Shape {
+/// The mean over where it may begin. What a RAID controller makes of it is cut at the stripes, too.
+fn usual(a: &Array, start: u64, k: Kind, page: u64) -> Shape {
     let (strip, width) = (a.keys.strip.typical.0.max(1), a.width().max(1));
     let period = if a.keys.level.typical == Level::Raid5 { width.saturating_mul(a.disks.len() as u64) } else { width };
     let size = (k.bytes.round() as u64).max(1);
@@ -96,19 +100,32 @@ fn usual(a: &Array, start: u64, k: Kind) -> Shape {
     for i in 0..n {
         // All parts of a period alike.
         let place = start % period + (u128::from(all) * u128::from(i) / u128::from(n)) as u64 * step;
-        let s = a.spread(k.read, place, size);
-        for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
-            let (mut bytes, mut largest) = (0, 0);
-            for p in pieces {
-                (bytes, largest) = (bytes + p.bytes, largest.max(p.bytes));
+        let mut largest = [0; 2];
+        for s in parts(a, k.read, place, size) {
+            for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
+                for p in pieces {
+                    mean.bytes[which] += copies * p.bytes as f64 / n as f64;
+                    mean.pages[which] += copies * p.bytes.div_ceil(page.max(1)) as f64 / n as f64;
+                    largest[which] = p.bytes.max(largest[which]);
+                }
+                mean.commands[which] += copies * pieces.len() as f64 / n as f64;
             }
-            mean.commands[which] += copies * pieces.len() as f64 / n as f64;
-            mean.bytes[which] += copies * bytes as f64 / n as f64;
-            mean.largest[which] += largest as f64 / n as f64;
+            mean.parity += s.parity as f64 / n as f64;
         }
-        mean.parity += s.parity as f64 / n as f64;
+        mean.largest.iter_mut().zip(largest).for_each(|(mean, largest)| *mean += largest as f64 / n as f64);
+    }
+    if page == 0 {
+        mean.pages = [0.0; 2];
     }
     mean
+}
+
+/// What goes by itself of an I/O: all of it where the host runs the array, each stripe where a controller does.
+pub(in crate::estimate) fn parts(a: &Array, read: bool, begin: u64, size: u64) -> impl Iterator<Item = Spread> {
+    let (width, end) = (a.width().max(1), begin + size);
+    let upto = move |at: u64| if a.host().is_some() { end } else { end.min((at / width + 1).saturating_mul(width)) };
+    let places = std::iter::successors(Some(begin), move |at| Some(upto(*at)).filter(|next| *next < end));
+    places.map(move |at| a.spread(read, at, upto(at) - at))
 }
 
 /// Seconds of a worker's processor for an I/O, beside that for one of a drive.
@@ -126,10 +143,12 @@ pub(in crate::estimate) fn demand(
     add: &mut dyn FnMut(Part, f64, f64),
     moves: &mut BTreeMap<usize, f64>,
 ) {
-    let s = Shape::of(a, flow, k, ends);
+    let all = drives(storage, flow);
+    let page = all.first().map_or(0, |d| d.flash.page.at(corner).0);
+    let s = Shape::of(a, flow, k, (ends, if k.read { 0 } else { page }));
     add(Part::Worker(flow.core), 1.0, k.count * of_worker(a, corner, &s));
     let share = 1.0 / a.disks.len() as f64;
-    for (i, drive) in drives(storage, flow).iter().enumerate() {
+    for (i, drive) in all.iter().enumerate() {
         let Dma::Pcie { read, write } = drive.own.dma else { continue };
         for which in [0, 1] {
             let reads = k.read || which == 0;
@@ -146,7 +165,8 @@ pub(in crate::estimate) fn demand(
             if count <= 0.0 {
                 continue;
             }
-            let one = Kind { bytes, read: reads, ..k };
+            let pages = if reads { 0.0 } else { s.pages[which] / commands.max(1e-300) };
+            let one = Kind { bytes, read: reads, pages, ..k };
             let way = if reads { write } else { read };
             *moves.entry(way.0 as usize).or_default() += count * bytes;
             for (flow, moved) in nvme::around(drive, flow, corner, one) {
@@ -194,7 +214,7 @@ impl One<'_> {
     /// An I/O of an array that the host runs, from the doorbell until the worker hears of the last command, and what
     /// its worker's processor has to do beside that of one drive, seconds.
     fn spread(&self, a: &Array, all: &[Drive], k: Kind, wake: f64) -> f64 {
-        let s = Shape::of(a, self.flow, k, self.ends);
+        let s = Shape::of(a, self.flow, k, (self.ends, 0));
         let step = |which: usize, drive: &Drive| {
             if s.commands[which] <= 0.0 {
                 return 0.0;

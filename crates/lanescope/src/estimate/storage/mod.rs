@@ -22,14 +22,17 @@ mod host_array;
 mod lane;
 mod nvme;
 mod places;
+
 pub(in crate::estimate) mod programs;
 mod queueing;
 mod reads;
 mod report;
 mod rotation;
+mod stripes;
 mod train;
 pub(in crate::estimate) mod transact;
 mod unloaded;
+mod write_through;
 
 use crate::estimate::core::elements::{Key, OWN, Part};
 use crate::estimate::core::fill::{Filled, Resource, Share, Use};
@@ -125,6 +128,9 @@ pub(in crate::estimate) struct Kind {
     pub(in crate::estimate) swept: f64,
     /// Disks that it lies on at once: it waits for the last of them.
     pub(in crate::estimate) disks: f64,
+    /// Pages of flash that one of them has in the mean, where they are cut anywhere; 0 where it is as many as its bytes
+    /// fill.
+    pub(in crate::estimate) pages: f64,
     /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.
     pub(in crate::estimate) step: u64,
     /// Offsets are multiples of this, wherever the one before has ended.
@@ -135,7 +141,19 @@ impl Kind {
     /// Commands that follow one another, each with its heads where they should be.
     fn new(count: f64, bytes: f64, read: bool, step: u64) -> Kind {
         let swept = (bytes / SECTOR as f64).ceil() * SECTOR as f64 / bytes;
-        Kind { count, bytes, read, trim: false, random: 0.0, anywhere: 0.0, swept, disks: 1.0, step, align: step }
+        Kind {
+            count,
+            bytes,
+            read,
+            trim: false,
+            random: 0.0,
+            anywhere: 0.0,
+            swept,
+            disks: 1.0,
+            pages: 0.0,
+            step,
+            align: step,
+        }
     }
 
     /// Bytes between the end of one, whole sectors, and the beginning of the next of a sequential flow.
@@ -287,7 +305,7 @@ fn command(
         return;
     }
     let pieces = own.map_or(1.0, |c| nvme::commands(c, corner, k));
-    let (count, k) = (count * pieces, Kind { bytes: k.bytes / pieces, ..k });
+    let (count, k) = (count * pieces, Kind { bytes: k.bytes / pieces, pages: k.pages / pieces, ..k });
     match device {
         Device::Ram(d) => {
             if let Some(rate) = &d.rate {
@@ -398,6 +416,7 @@ pub(in crate::estimate) fn charge<'a>(
         let (mut time, mut among, mut places_of, mut of_heads, mut settles) = (0.0, 0.0, 0.0, 0.0, None);
         let mut with_places = 0.0;
         let mut waits = Vec::with_capacity(all.len());
+        let (mut held_of, mut worked, mut behind_cache) = (vec![None; all.len()], 0.0, 0.0);
         for (which, (k, &alone)) in all.iter().zip(alone).enumerate() {
             time += k.count * alone;
             if let Some(Waited { time, place, heads: worked, settles: late }) = classes[i].as_ref().map(|of| of[which])
@@ -410,6 +429,16 @@ pub(in crate::estimate) fn charge<'a>(
                 continue;
             }
             let part = asked[i].part(which);
+            if let Some(all) = among::through(slow, *k, (part, alone)) {
+                among += k.count * all.time;
+                with_places += k.count * all.time;
+                places_of += k.count * all.place;
+                waits.push(0.0);
+                held_of[which] = Some(all.held);
+                worked += k.count * all.worked / storage.targets_of(f.volume).len().max(1) as f64;
+                continue;
+            }
+            behind_cache += k.count * slow.destaged(*k).unwrap_or(0.0);
             let of_all = queued(slow, (*k, alone, *held), part);
             let w = places.as_ref().map_or(Waits::default(), |p| {
                 let parts: &Vec<f64> = at_places.get_or_init(|| p.parts(slow, all, (&asked[i].alone, *held)));
@@ -425,7 +454,7 @@ pub(in crate::estimate) fn charge<'a>(
         // All kinds together wait for the drives or for places at them: the one or the other.
         if with_places > among {
             among = with_places;
-        } else if classes[i].is_none() {
+        } else if classes[i].is_none() && held_of.iter().all(Option::is_none) {
             places_of = 0.0;
         }
         // What a write has to itself of anything but its disk, or its place among those outstanding.
@@ -443,6 +472,7 @@ pub(in crate::estimate) fn charge<'a>(
         let per_byte = |time: f64| if never { NEVER } else { (time + between) / mix.bytes };
         let outstanding = f64::from(f.outstanding.at(corner).get());
         let mut of_own = 0.0;
+        let is_disk = |t: &u32| matches!(storage.targets[*t as usize].device, Device::Disk(_));
         let mut parts: Vec<(Part, f64, f64, f64)> = (usual.parts.iter())
             .map(|(part, (capacity, weight))| {
                 // The heads of a disk were followed, with all that they do for others between.
@@ -451,6 +481,11 @@ pub(in crate::estimate) fn charge<'a>(
                         of_own = weight * mix.bytes;
                         of_heads / mix.bytes
                     }
+                    Part::Target(t) if worked > 0.0 && is_disk(t) => worked / mix.bytes,
+                    Part::Stripes(_) if worked > 0.0 => worked / mix.bytes,
+                    // Behind a full cache all drives are at work.
+                    Part::Target(t) if behind_cache > 0.0 && is_disk(t) => behind_cache / mix.bytes,
+                    Part::Stripes(_) if behind_cache > 0.0 => behind_cache * capacity / mix.bytes,
                     _ => *weight,
                 };
                 // What need not come here at all asks for next to nothing, and still has its turn here as others.
@@ -482,8 +517,11 @@ pub(in crate::estimate) fn charge<'a>(
         if let Some(places) = &places {
             let disks = places.disks.len() as f64;
             let held = |one: &One, part: f64| {
-                let of = |(k, wait): (&Kind, &f64)| k.count * places.held(one, *k, part * wait);
-                all.iter().zip(&waits).map(of).sum::<f64>() / mix.bytes / disks
+                let of = |((k, wait), held): ((&Kind, &f64), &Option<f64>)| {
+                    let followed = held.filter(|_| one.ends == Ends::Usual);
+                    k.count * followed.unwrap_or_else(|| places.held(one, *k, part * wait))
+                };
+                all.iter().zip(&waits).zip(&held_of).map(of).sum::<f64>() / mix.bytes / disks
             };
             let (least, usual) = (held(&fast, 0.0), held(slow, 1.0));
             let depth = f64::from(places.depth);
@@ -588,7 +626,7 @@ fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
         n * if n > 1.0 && one.ends == Ends::Usual { (first + one.of_queue(drive, k)) / 2.0 } else { first }
     };
     let Some((a, _)) = one.plan.storage.host_array(flow) else { return of(k) };
-    let s = Shape::of(a, flow, k, one.ends);
+    let s = Shape::of(a, flow, k, (one.ends, 0));
     let steps = [0, 1].into_iter().filter(|w| s.commands[*w] > 0.0).map(|w| {
         // As small as they may be cut.
         let bytes = if one.ends == Ends::Least { 1.0 } else { s.bytes[w] / s.commands[w] };

@@ -60,7 +60,7 @@ fn pages(storage: &Storage, flow: &IoFlow, k: &Ssd, corner: Corner) -> f64 {
         }
         let (count, each, drives) = match storage.host_array(flow) {
             Some((a, _)) => {
-                let s = Shape::of(a, flow, kind, Ends::Usual);
+                let s = Shape::of(a, flow, kind, (Ends::Usual, 0));
                 (s.commands[1], s.bytes[1] / s.commands[1].max(1e-300), a.disks.len() as f64)
             }
             None => (1.0, kind.bytes, storage.targets_of(flow.volume).len().max(1) as f64),

@@ -7,6 +7,7 @@ use crate::estimate::core::fill::Resource;
 use crate::estimate::core::row;
 use crate::estimate::storage::cut::Cut;
 use crate::estimate::storage::rotation::Row;
+use crate::estimate::storage::write_through::follows;
 use crate::estimate::storage::{Kind, kinds, nvme, programs};
 use crate::estimate::{Outcome, ranged};
 use crate::plan::Plan;
@@ -391,7 +392,10 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let bare = behind
             .iter()
             .any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(k) if !k.write_cache.typical));
-        let unfollowed = |k: Kind| !k.read && k.random == 0.0 && Row::of(storage, Corner::Typical, flow, k).is_none();
+        let unfollowed = |k: Kind| {
+            let row = !k.read && k.random == 0.0 && Row::of(storage, Corner::Typical, flow, k).is_none();
+            row && !follows(storage, Corner::Typical, flow, k, outstanding as u32)
+        };
         if through && bare && kinds(&flow.lines).into_iter().any(unfollowed) {
             note(
                 "rotation",
@@ -451,7 +455,10 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let a = &storage.arrays[a as usize];
         let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
         let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
-        if a.host().is_none() && a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
+        let written = |k: &Kind| !k.read && !k.trim;
+        let unfollowed = |k: Kind| !follows(storage, Corner::Typical, flow, k, outstanding as u32);
+        let any = kinds(&flow.lines).into_iter().filter(written).any(unfollowed);
+        if any && a.host().is_none() && a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
             let text = "each part of a stripe is assumed to be read and written by itself, with a seek for each; parts \
                 that are merged in the cache or at the heads take less";
             note("read-modify-write", text.into());

@@ -14,6 +14,7 @@ use crate::estimate::storage::disk::{fastest, last_of, later_mirror, mean_rate, 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::followed;
+use crate::estimate::storage::host_array::Shape;
 use crate::estimate::storage::reads;
 use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::transact;
@@ -22,7 +23,7 @@ use crate::plan::storage::{
 };
 use crate::plan::{Dma, Plan};
 use crate::protocol::scsi;
-use crate::scenario::keys::{Disk, Level};
+use crate::scenario::keys::Disk;
 use crate::scenario::quantity::Corner;
 
 /// Data of one transfer between host memory and an array's cache.
@@ -80,7 +81,7 @@ pub(in crate::estimate) struct One<'a> {
 
 /// Where data of a target come from or go to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Other {
+pub(super) enum Other {
     /// Host memory, by DMA.
     Host,
     /// The cache of the adapter, and from there host memory.
@@ -99,23 +100,17 @@ impl One<'_> {
     }
 
     /// The time of a command that finds its place when it comes, or finds it anywhere, seconds.
-    fn in_time(&self, k: Kind) -> f64 {
+    pub(super) fn in_time(&self, k: Kind) -> f64 {
         let storage = self.storage();
         let own = match (storage.adapter(self.flow), storage.pair(self.flow)) {
             (Some(own), _) => own,
             (None, Some(pair)) => return transact::time(self.plan, self.corner, self.flow, pair, k),
             (None, None) => return self.nvme(k),
         };
-        let c = self.corner;
-        let keys = match &own.kind {
-            AdapterKind::Host(keys) => keys,
-            AdapterKind::Nvme(_) => return self.nvme(k),
-        };
-        let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
-        let status = self.dma(own, false, keys.status_bytes.at(c).0).1;
-        let before = self.dma(own, true, keys.command_bytes.at(c).0).1 + keys.command_time.at(c).seconds();
-        let around = host + before + status;
-        around
+        if own.host_adapter().is_none() {
+            return self.nvme(k);
+        }
+        self.around(own)
             + match self.flow.volume {
                 Volume::Target(t) => self.target(own, t, k, k.bytes, Other::Host),
                 Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
@@ -123,8 +118,34 @@ impl One<'_> {
             }
     }
 
+    /// What a command takes at its worker and its adapter, and on the way between them, seconds.
+    pub(super) fn around(&self, own: &Adapter) -> f64 {
+        let c = self.corner;
+        let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
+        let AdapterKind::Host(keys) = &own.kind else { return host };
+        let status = self.dma(own, false, keys.status_bytes.at(c).0).1;
+        let before = self.dma(own, true, keys.command_bytes.at(c).0).1 + keys.command_time.at(c).seconds();
+        host + before + status
+    }
+
+    /// How long a write's data take into its adapter's cache, seconds.
+    pub(super) fn into_cache(&self, own: &Adapter, k: Kind) -> f64 {
+        let bandwidth = own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref());
+        let memory = |n: f64| bandwidth.map_or(0.0, |r| n / r.at(self.corner).bytes());
+        let n = (k.bytes.round() as u64).max(1);
+        let (next, all) = self.dma(own, true, n.min(PIECE));
+        let rest = (n - n.min(PIECE)) as f64 * next / n.min(PIECE) as f64;
+        let fetched = all + rest;
+        (fetched + memory((n - 1) as f64 % PIECE as f64 + 1.0)).max(all + memory(k.bytes))
+    }
+
     /// The time of a command by itself, seconds: of a row of writes to disks, of one at a time.
     pub(in crate::estimate) fn time(&self, k: Kind) -> f64 {
+        if self.known_alone(k).is_none()
+            && let Some(alone) = self.through(k, (1, 1.0), false)
+        {
+            return alone.time;
+        }
         let (storage, time) = (self.storage(), self.in_time(k));
         let own = storage.adapter(self.flow).filter(|own| own.host_adapter().is_some());
         let Some(own) = own.filter(|_| k.random == 0.0 && !self.least()) else { return time };
@@ -258,7 +279,7 @@ impl One<'_> {
 
     /// A command at a target, from the adapter's processor until its data are where they belong and its status has
     /// come.
-    fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
+    pub(super) fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
         let Target { device, transport, .. } = &self.storage().targets[target as usize];
         match &self.storage().transports[*transport as usize].medium {
             Medium::Inside => self.of_ports(target, Kind { bytes, ..k }, |last| match other {
@@ -464,8 +485,6 @@ impl One<'_> {
             false => (size.min(strip), 1.0),
         };
         let Some(&first) = a.disks.first() else { return 0.0 };
-        let bandwidth = own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref());
-        let memory = |n: f64| bandwidth.map_or(0.0, |r| n / r.at(self.corner).bytes());
         // Each command is made by the adapter's processor, one after the other.
         let pieces = if self.least() { 1.0 } else { cut.pieces };
         let given = own.host_adapter().and_then(|k| k.drive_command_time.as_ref());
@@ -476,11 +495,7 @@ impl One<'_> {
             let whole = self.onward(own, k, size.round() as u64, Other::Through).0;
             return one.max(whole);
         }
-        let n = (size.round() as u64).max(1);
-        let (next, all) = self.dma(own, true, n.min(PIECE));
-        let rest = (n - n.min(PIECE)) as f64 * next / n.min(PIECE) as f64;
-        let fetched = all + rest;
-        let cached = (fetched + memory((n - 1) as f64 % PIECE as f64 + 1.0)).max(all + memory(size));
+        let cached = self.into_cache(own, k);
         if own.writes_back() {
             return cached;
         }
@@ -495,13 +510,20 @@ impl One<'_> {
             _ => 0.0,
         };
         let write = later + self.target(own, first, Kind { read: false, disks: written, ..k }, piece, Other::Cache);
-        let old = match a.keys.level.typical {
-            Level::Raid5 if size < width => {
-                given + self.target(own, first, Kind { read: true, disks: written, ..k }, piece, Other::Cache)
-            }
-            _ => 0.0,
+        let torn = match self.least() {
+            true => size < width,
+            false => Shape::of(a, self.flow, k, (self.ends, 0)).commands[0] > 0.0,
         };
-        cached + old + given + write
+        if !a.has_parity() || !torn {
+            return cached + given + write;
+        }
+        let old = given + self.target(own, first, Kind { read: true, disks: written, ..k }, piece, Other::Cache);
+        // The last disk to have read comes to the same place again after a turn, and the others sooner.
+        let write = match &self.storage().targets[first as usize].device {
+            Device::Disk(d) if !self.least() && !d.write_cache.typical => turn(d, self.corner).max(given),
+            _ => given + write,
+        };
+        cached + old + write
     }
 }
 

@@ -24,10 +24,10 @@ pub use nvme::Controller;
 pub(crate) use nvme::HostQueues;
 pub(crate) use serial::SerialKeys;
 pub use serial::{Serial, Unit};
-pub(crate) use spread::Piece;
 pub use spread::Spread;
 #[cfg(test)]
 pub(crate) use spread::array_of_host;
+pub(crate) use spread::{LOOKED_AT, Piece};
 pub(super) use transact::{build as transactions, carried};
 
 use crate::import;

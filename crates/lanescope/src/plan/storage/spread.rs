@@ -10,8 +10,15 @@
 //! Not in it: a cache that gathers the writes of several I/Os into whole stripes, locks of stripes that two writes
 //! share, journals and bitmaps.
 
-use crate::plan::storage::{Array, Device, Storage};
+use crate::plan::storage::{Adapter, Array, Device, Storage};
 use crate::scenario::keys::Level;
+use crate::scenario::quantity::Corner;
+
+/// Stripes at a disk with heads, beside which a full cache sends it no more: one that it writes, and one that waits.
+const KEPT_AT_HEADS: u32 = 2;
+
+/// Stripes of a full cache that have waited longest, among which those for idle drives are looked for.
+pub(crate) const LOOKED_AT: usize = 64;
 
 /// A command of a drive, not yet cut at its controller's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +87,15 @@ impl Array {
     /// Whether its drives are disks, whose heads have to move.
     pub(crate) fn has_heads(&self, storage: &Storage) -> bool {
         self.disks.first().is_some_and(|d| matches!(storage.targets[*d as usize].device, Device::Disk(_)))
+    }
+
+    /// Stripes that a full cache has at each drive before it sends it no more: at solid-state drives as many as the
+    /// adapter has commands there.
+    pub(crate) fn kept_at_drive(&self, storage: &Storage, own: &Adapter, corner: Corner) -> u32 {
+        match own.host_adapter() {
+            Some(keys) if !self.has_heads(storage) => keys.queue_depth.at(corner).get().max(KEPT_AT_HEADS),
+            _ => KEPT_AT_HEADS,
+        }
     }
 
     /// The drive of a strip of a stripe: of mirrors the first. RAID 5 is left-symmetric.

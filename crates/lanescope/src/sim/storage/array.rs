@@ -5,17 +5,14 @@
 //! when the cache runs full the one that has waited longest goes, and its parity is made of the old data and the old
 //! parity, which are read first. Each passage of a byte into or out of the cache takes the adapter's memory once.
 
-use crate::plan::storage::{self, Storage, Volume};
+use crate::plan::storage::{self, LOOKED_AT, Storage, Volume};
+use crate::scenario::quantity::Corner;
 use crate::sim::storage::cache_fill::CacheFill;
 use crate::sim::storage::mirrors::Mirrors;
 use crate::sim::storage::{Event, Fabric, Job, Owner};
 use crate::tools::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Stripes at a disk with heads, beside which a full cache sends it no more: one that it writes, and one that waits.
-const KEPT_AT_HEADS: u32 = 2;
-/// Stripes that have waited longest, among which those for idle disks are looked for.
-const LOOKED_AT: usize = 64;
 /// Data of one transfer between host memory and cache.
 const PIECE: u64 = 64 << 10;
 
@@ -110,10 +107,7 @@ impl Array {
             turn: 0,
             works: Slab::new(),
             at_disk: vec![0; array.disks.len()],
-            kept_at_disk: match own.and_then(|o| o.host_adapter()) {
-                Some(k) if !array.has_heads(storage) => k.queue_depth.typical.get().max(KEPT_AT_HEADS),
-                _ => KEPT_AT_HEADS,
-            },
+            kept_at_disk: own.map_or(0, |own| array.kept_at_drive(storage, own, Corner::Typical)),
             waiting: VecDeque::new(),
             mirrors: Mirrors::new(array.has_heads(storage)),
         }

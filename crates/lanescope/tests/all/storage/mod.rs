@@ -21,6 +21,7 @@ mod reasons;
 mod ssd;
 mod theory;
 mod transact;
+mod write_through;
 mod wrong;
 
 use crate::common;
