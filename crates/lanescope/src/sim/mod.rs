@@ -240,6 +240,36 @@ impl System {
         (System { pcie, ethernet, storage, pci, infiniband, flow_level, parallel: None, split, done }, agenda)
     }
 
+    /// From now on what is known ahead to do no more than be counted has no event, where one technology is alone:
+    /// packets of others are not foreseen. Whether there may be such.
+    fn spare_events(&mut self, plan: &Plan) -> bool {
+        let alone = |technology| self.wires() == self.of(technology).wires();
+        match () {
+            () if alone(Technology::Ethernet) => self.ethernet.spare_events(),
+            () if alone(Technology::Pcie) => self.pcie.spare_events(plan),
+            () => false,
+        }
+    }
+
+    /// Each has its event again; what was before has been counted.
+    fn spare_no_events(&mut self, agenda: &mut Agenda) {
+        self.ethernet.spare_no_events(agenda);
+        self.pcie.spare_no_events(agenda);
+    }
+
+    /// Counts what had no event and was before a moment. Whether more of it is to come.
+    fn take_in(&mut self, before: u64, agenda: &mut Agenda) -> bool {
+        match &mut self.parallel {
+            Some(parallel) => parallel.take_in(before),
+            None => self.ethernet.take_in(before, agenda) | self.pcie.take_in(before, agenda),
+        }
+    }
+
+    /// Packets that wires of Ethernet and PCIe may begin to carry in such a time, at most.
+    fn most_packets(&self, span: u64) -> u64 {
+        self.ethernet.most_packets(span).saturating_add(self.pcie.most_packets(span))
+    }
+
     /// All technologies, in the order of reports.
     fn all(&self) -> [&dyn Subsystem; 5] {
         let ethernet: &dyn Subsystem = match (&self.flow_level, &self.parallel) {

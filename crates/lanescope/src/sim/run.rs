@@ -85,7 +85,7 @@ pub struct Run {
     pub(super) next_look: u64,
     pub(super) still: (u64, u64),
     pub(super) most_at_once: u64,
-    /// Whether what Ethernet only counts has no events, and up to when that is decided.
+    /// Whether what is only counted has no events, and up to when that is decided.
     spares: bool,
     spares_to: u64,
     /// Threads that it may use, after how many events they are first used, and the events that each has between two
@@ -179,9 +179,7 @@ impl Run {
             agenda,
             groups,
         };
-        // Packets of others are not foreseen.
-        let alone = run.system.wires() == run.system.of(Technology::Ethernet).wires();
-        run.spares = alone && run.system.ethernet.spare_events();
+        run.spares = run.system.spare_events(plan);
         if let Some(warmup) = warmup {
             // One batch as long as it was said to be.
             run.phase = Phase::Warmup { doublings: WARMUP_DOUBLINGS };
@@ -204,6 +202,15 @@ impl Run {
     #[doc(hidden)]
     pub fn use_threads_after(&mut self, threads: usize, events: u64) {
         (self.threads, self.divide_at, self.least_in_a_window) = (threads, events, 0.0);
+    }
+
+    /// Has every event, also those whose whole effect is known ahead, which others are spared: for tests. To be called
+    /// before the run has begun.
+    #[doc(hidden)]
+    pub fn spare_nothing(&mut self) {
+        if std::mem::take(&mut self.spares) {
+            self.system.spare_no_events(&mut self.agenda);
+        }
     }
 
     /// Asks for a sample each so often, from now on.
@@ -265,7 +272,7 @@ impl Run {
             if self.spares {
                 let so_far = if pause == Pause::Budget { self.last_event() } else { until };
                 // What is still to come without an event comes all the same.
-                if self.take_in(so_far) && pause == Pause::Silent {
+                if self.system.take_in(so_far, &mut self.agenda) && pause == Pause::Silent {
                     pause = Pause::Reached;
                 }
             }
@@ -377,28 +384,20 @@ impl Run {
         self.still = (self.agenda.past(), self.agenda.events());
     }
 
-    /// What Ethernet only counts and has come before a moment. Whether more of it is on its way.
-    fn take_in(&mut self, before: u64) -> bool {
-        match &mut self.system.parallel {
-            Some(parallel) => parallel.take_in(before),
-            None => self.system.ethernet.take_in(before, &mut self.agenda),
-        }
-    }
-
     /// The latest moment that had an event.
     pub(super) fn last_event(&self) -> u64 {
         self.system.parallel.as_ref().map_or(self.agenda.past(), |p| p.past())
     }
 
-    /// What Ethernet only counts may go without events up to a moment, unless there may be as many packets before it as
+    /// What is only counted may go without events up to a moment, unless there may be as many packets before it as
     /// may be: from then on each has its event, since a look by the number of events ends the run. Everything before
     /// now has happened.
     fn spare(&mut self, until: u64) {
         self.spares_to = until;
-        let most = self.system.ethernet.most_packets(until - self.now);
+        let most = self.system.most_packets(until - self.now);
         if self.packets().saturating_add(most) >= self.plan.limits.max_packets {
             self.spares = false;
-            self.system.ethernet.spare_no_events(&mut self.agenda);
+            self.system.spare_no_events(&mut self.agenda);
             self.next_look = self.agenda.events().next_multiple_of(self.look_interval());
         }
     }
@@ -461,7 +460,7 @@ impl Run {
             self.counts_at_window = vec![SlotCounts::default(); self.system.wires()];
         }
         if self.spares {
-            self.take_in(self.now);
+            self.system.take_in(self.now, &mut self.agenda);
         }
         self.unite();
         self.system.settle(&self.plan, self.now);

@@ -116,6 +116,63 @@ pub(crate) fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>
     }
 }
 
+/// The same run with those events that are spared elsewhere, or without.
+fn every_event(plan: &Plan, spare_nothing: bool) -> Option<Simulation> {
+    let mut run = Run::new(&short(plan), 1, &mut Diagnostics::default())?;
+    if spare_nothing {
+        run.spare_nothing();
+    }
+    while run.advance(u64::MAX) != Step::Done {}
+    Some(run.snapshot())
+}
+
+/// Devices of one flow each, below switches, with few credits and tags: where events are spared.
+#[test]
+fn events_that_are_spared_are_as_if_they_had_been() {
+    let mut spared = 0;
+    let below = [("", "host"), ("sw = { is = \"switch\", posted_headers = 3 }", "sw.down.*")];
+    for (i, (switch, above)) in (0..).zip(below) {
+        let up = if i == 0 { "" } else { "up = { between = [\"host\", \"sw.up\"], pcie = \"gen3 x8\" }" };
+        for (what, size) in [("write", 256), ("write", 1000), ("read", 64), ("read", 4096), ("alternate", 512)] {
+            for load in ["", ", load = { outstanding = 3 }", ", load = { rate = \"800 MB/s\" }"] {
+                for (credits, every, cap) in [(2, "4", 5000), (9, "1", 50_000), (30, "\"never\"", 50_000)] {
+                    let text = format!(
+                        "[parts]
+                        host = {{ is = \"root-complex\", posted_headers = {credits}, write_latency = \"90 ns\" }}
+                        {switch}
+                        dev = {{ is = \"endpoint\", count = 3, tags = {credits}, replay_buffer = \"900 B\" }}
+                        [links]
+                        {up}
+                        down = {{ between = [\"{above}\", \"dev.*\"], pcie = \"gen4 x4\", update_fc_every = {every} }}
+                        [flows]
+                        f = {{ from = \"dev.*\", to = \"host.memory\", do = \"{what}\", size = \"{size} B\"{load} }}
+                        [run]
+                        for = \"60 us\"
+                        max_packets = {cap}"
+                    );
+                    let plan = crate::common::planned(&text, &[]);
+                    let run = |spare_nothing| {
+                        let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("a run");
+                        if spare_nothing {
+                            run.spare_nothing();
+                        }
+                        // Of pieces of one event each, some do without an event.
+                        let mut pieces = 0;
+                        while run.advance(1) != Step::Done {
+                            pieces += 1;
+                        }
+                        (run.snapshot(), pieces)
+                    };
+                    let ((with, all), (without, fewer)) = (run(true), run(false));
+                    assert_eq!(with, without, "{text}");
+                    spared += u32::from(fewer < all);
+                }
+            }
+        }
+    }
+    assert!(spared > 40, "of 90 runs {spared} were spared something");
+}
+
 #[test]
 fn the_simulator_keeps_its_laws_on_random_trees() {
     let (refused, simulated, flows, told, packets) =
@@ -133,6 +190,7 @@ fn the_simulator_keeps_its_laws_on_random_trees() {
             let stuck = matches!(end, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Running);
             assert!(!(tree && stuck), "a tree without crosslinks ends as {end:?}");
             let told = simulated::check_whole(&plan, &whole, &estimate(&plan, &diagnostics));
+            assert_eq!(every_event(&plan, false), every_event(&plan, true), "events that are spared change it");
             // How often the kernel looked in vain is all that may depend on the pieces.
             let pieces = Simulation { events: whole.events, ..pieces };
             assert!(pieces == whole, "the pieces that a run is done in change it:\n{whole:?}\n{pieces:?}");

@@ -184,6 +184,11 @@ impl Completer {
         true
     }
 
+    /// Whether writes never wait.
+    pub(in crate::sim) fn takes_writes_at_once(&self) -> bool {
+        self.takes[0].is_none()
+    }
+
     /// A write is here: whether the memory takes it now. If not, it will be called for.
     pub(in crate::sim) fn write(&mut self, id: u32, wire: &Wire, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
         let Some(memory) = self.takes[0].map(|i| &mut self.memories[i]) else { return true };

@@ -113,6 +113,11 @@ impl Limits {
         self.any = gates.count() + starts.count() > 0 || gaps.lose();
     }
 
+    /// Whether it has any of them.
+    pub(in crate::sim) fn any(&self) -> bool {
+        self.any
+    }
+
     /// From when on a TLP may go, but for gaps of its port; `begins`: the first of its operation, `packet`: one of a
     /// NIC's.
     #[inline]

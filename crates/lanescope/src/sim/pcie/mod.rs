@@ -8,6 +8,7 @@ pub(in crate::sim) mod iommu;
 mod limits;
 mod report;
 pub(in crate::sim) mod requester;
+mod spare;
 pub(in crate::sim) mod switch;
 mod tags;
 pub(in crate::sim) mod terminal;
@@ -66,6 +67,10 @@ pub(in crate::sim) enum Reach {
     StoreAndForward(u64),
     /// When it is in whole, and so long after that if it goes on.
     Root(u64),
+    /// When it is in whole, but all that is done then is to count it, as done so long after that: it needs no event.
+    Counted(u64),
+    /// When it is in whole; but a completion that ends no request has no event: it is taken in with the next that does.
+    Gathered,
 }
 
 /// When a part may act on a TLP: so long after its first bit, and so long after its last, but for what it may be
@@ -169,6 +174,8 @@ pub(in crate::sim) struct Net {
     pub(in crate::sim) latencies: Vec<tally::Cells>,
     /// Transfers of another side that are done: flow, token, moment.
     pub(in crate::sim) done: Vec<(u32, u32, u64)>,
+    /// Whether events are spared that are known ahead to change nothing.
+    pub(in crate::sim) foresees: bool,
 }
 
 impl Net {
@@ -188,7 +195,11 @@ impl Net {
         let whole = Ready { early: 0, ..head_only };
         let ready = match w.reach {
             Reach::Root(latency) if !self.ends(tlp) => Ready { after_tail: latency, ..whole },
-            Reach::End | Reach::Root(_) => whole,
+            Reach::End | Reach::Root(_) | Reach::Gathered => whole,
+            Reach::Counted(_) => {
+                self.take_in(wire, now, agenda);
+                whole
+            }
             Reach::StoreAndForward(latency) => Ready { after_tail: latency, ..whole },
             Reach::CutThrough(latency) => {
                 let out = &self.wires[self.paths[tlp.at as usize + 1] as usize];
@@ -206,6 +217,21 @@ impl Net {
             trace.tlp(w.tx, tlp.sent(), begin, w.next_at);
         }
         begin
+    }
+
+    /// A write is in, and done so long after now. Gives the same as [`Net::finished`].
+    #[inline]
+    pub(in crate::sim) fn written(&mut self, tlp: &Tlp, latency: u64, now: u64) -> Option<u64> {
+        let flow = &mut self.flows[tlp.flow as usize];
+        flow.received(tlp.payload as u64);
+        if !tlp.last {
+            return None;
+        }
+        let done = now.saturating_add(latency);
+        if done > now {
+            flow.arrives(tlp.born, done, now);
+        }
+        self.finished(tlp.flow, tlp.born, done, None)
     }
 
     /// An operation is done; a read of another side knows its token, its writes come in order. Gives the moment from
@@ -291,7 +317,7 @@ impl Fabric {
     pub(in crate::sim) fn build(plan: &Plan, seed: u64) -> (Fabric, u32) {
         let groups = plan.groups();
         let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::Cells::default()).collect());
-        let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
+        let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new(), foresees: false };
         // The members of a group stand in a row; behind them is what other technologies ask for.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
         let tables = tables.chain(std::iter::repeat(u32::MAX));

@@ -305,6 +305,21 @@ impl Requester {
         }))
     }
 
+    /// Whether its next TLP is known to be like the one that has just gone, whenever that is: of a single flow that
+    /// always has one, which nothing holds up but the port.
+    pub(in crate::sim) fn repeats(&self, tlp: &Tlp) -> bool {
+        let [stream] = &self.streams[..] else { return false };
+        let Shape { reads, writes, size, payload, .. } = stream.shape;
+        writes
+            && !reads
+            && stream.source.saturates()
+            && !self.limits.any()
+            && self.random.is_none()
+            && stream.packets.is_none()
+            && self.bells.is_empty()
+            && stream.current.map_or(size, |issue| issue.left).min(payload) == u64::from(tlp.payload)
+    }
+
     /// That of the flows in turn.
     fn pull_in_turn(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let n = self.streams.len();
@@ -532,6 +547,7 @@ impl Requester {
 
     /// A completion has come in; `first_data` is when its first double word did. Gives the next moment at which
     /// something is finished, and whether something is at once.
+    #[inline(always)]
     pub(in crate::sim) fn completion(&mut self, tlp: &Tlp, first_data: u64, now: u64, net: &mut Net) -> (u64, bool) {
         let read = &mut self.reads.all[tlp.tag as usize];
         read.left -= tlp.payload as u32;

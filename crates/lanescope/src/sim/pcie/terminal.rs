@@ -127,7 +127,10 @@ impl Terminal {
             return;
         }
         if class == Class::Completion {
-            return self.completion(id, now, net, agenda);
+            return match wire.gathers(class) {
+                true => self.gathered(id, now, net, agenda),
+                false => self.completion(id, now, net, agenda),
+            };
         }
         let (at, next) = self.iommu.as_mut().map_or((now, NEVER), |iommu| iommu.translated(id, class, now, net));
         if at > now && (class == Class::Posted || self.backbone.is_some()) {
@@ -161,7 +164,26 @@ impl Terminal {
 
     /// A completion is here: its requester takes it.
     fn completion(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        let Some(tlp) = self.pop(id, Class::Completion, now, net, agenda) else { return };
+        if let Some(tlp) = self.pop(id, Class::Completion, now, net, agenda) {
+            self.complete(id, &tlp, now, net, agenda);
+        }
+    }
+
+    /// The same, but first those before it that have no event.
+    pub(super) fn gathered(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        while let Some(tlp) = net.wires[id as usize].take_gathered(agenda) {
+            self.complete(id, &tlp, now, net, agenda);
+            let next = net.wires[id as usize].queues[Class::Completion as usize].front();
+            if tlp.last || next.is_none_or(|next| next.ready > now) {
+                return;
+            }
+            agenda.events += 1;
+        }
+    }
+
+    /// A completion has been taken out of its buffer.
+    #[inline(always)]
+    fn complete(&mut self, id: u32, tlp: &Tlp, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let wire = &net.wires[id as usize];
         let port = wire.port_to as usize;
         let data = pcie::completion_head(wire.generation) + 4.min(tlp.payload as u64);
@@ -169,7 +191,7 @@ impl Terminal {
         let first_data = tlp.tail - wire.clock.span(after).min(tlp.tail);
         let function = net.flows[tlp.flow as usize].function as usize;
         let requester = &mut self.ports[port].requesters[function];
-        let (next, finished) = requester.completion(&tlp, first_data, now, net);
+        let (next, finished) = requester.completion(tlp, first_data, now, net);
         // A device has one port, a root complex one requester at each.
         agenda.by(self.timer + 1 + (port + function) as u32, next);
         if finished {
@@ -184,16 +206,7 @@ impl Terminal {
             self.control(&tlp, now, net, agenda);
             return;
         }
-        let flow = &mut net.flows[tlp.flow as usize];
-        flow.received(tlp.payload as u64);
-        if !tlp.last {
-            return;
-        }
-        let done = now.saturating_add(self.write_latency);
-        if done > now {
-            flow.arrives(tlp.born, done, now);
-        }
-        if let Some(at) = net.finished(tlp.flow, tlp.born, done, None) {
+        if let Some(at) = net.written(&tlp, self.write_latency, now) {
             // The requester may be waiting for it.
             let first = net.paths[net.flows[tlp.flow as usize].there as usize];
             agenda.by(net.wires[first as usize].tx, at.max(now));
@@ -223,7 +236,10 @@ impl Terminal {
         }
         let tlp = wire.queues[class as usize].pop_front();
         if let Some(tlp) = &tlp {
-            wire.free(class, tlp.payload, now, agenda);
+            match wire.told {
+                0 => wire.free(class, tlp.payload, now, agenda),
+                _ => wire.told -= 1,
+            }
         }
         let next = wire.queues[class as usize].front().map_or(NEVER, |t| t.ready.max(now));
         agenda.set(wire.rx + class as u32, next);
@@ -241,7 +257,7 @@ impl Terminal {
             let (port, function) = if self.ports.len() == 1 { (0, at as usize) } else { (at as usize, 0) };
             let next = self.ports[port].requesters[function].tick(now, net);
             agenda.set(self.timer + which, next);
-            self.nudge(port, now, net, agenda);
+            self.nudge_late(port, now, net, agenda);
             return;
         }
         let (mut ready, mut taken) = (std::mem::take(&mut self.ready), std::mem::take(&mut self.taken));
@@ -252,12 +268,18 @@ impl Terminal {
         for job in ready.drain(..) {
             let port = job.port as usize;
             self.ports[port].jobs.push_back(job);
-            self.nudge(port, now, net, agenda);
+            self.nudge_late(port, now, net, agenda);
         }
         for wire in taken.drain(..) {
             self.write(wire, now, net, agenda);
         }
         (self.ready, self.taken) = (ready, taken);
+    }
+
+    /// The same of a timer, whose slot is behind that of the transmitter.
+    fn nudge_late(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        net.wires[self.ports[port].wire as usize].count_spared(now + 1, agenda);
+        self.nudge(port, now, net, agenda);
     }
 
     /// Something may have become sendable.
@@ -283,6 +305,8 @@ impl Terminal {
             agenda.set(tx, free);
             return;
         }
+        wire.count_spared(now, agenda);
+        wire.spared = 0;
         let passing = match &mut self.peers {
             Some(peers) => peers.next(port, now, net),
             None => Err((Idle::NothingToSend, NEVER)),
@@ -310,7 +334,10 @@ impl Terminal {
                 return;
             }
         }
-        agenda.set(tx, net.wires[id as usize].next_at);
+        let wire = &net.wires[id as usize];
+        if wire.spared == 0 {
+            agenda.set(tx, wire.next_at);
+        }
     }
 
     /// Sends what a port has to say itself, or says why not, and when to ask again. Completions and requests take
@@ -366,6 +393,14 @@ impl Terminal {
         if !tlp.control {
             let function = net.flows[tlp.flow as usize].function as usize;
             p.requesters[function].limits.gaps.went(&tlp, begin, net.wires[p.wire as usize].next_at);
+        }
+        if net.foresees && self.peers.is_none() && p.jobs.is_empty() {
+            let wire = &mut net.wires[p.wire as usize];
+            if let ([requester], true) = (&p.requesters[..], wire.will_lack(tlp.class, tlp.body, tlp.payload))
+                && requester.repeats(&tlp)
+            {
+                wire.wait_ahead(wire.lack(tlp.class, tlp.payload), agenda);
+            }
         }
         Ok(())
     }

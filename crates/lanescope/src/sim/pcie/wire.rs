@@ -14,6 +14,9 @@ use crate::sim::core::recorder::SentTlp;
 use crate::sim::pcie::{Reach, Ready};
 use std::collections::VecDeque;
 
+/// No TLP's body is smaller.
+const LEAST_BODY: u16 = 12;
+
 /// A TLP, from its first transmission on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Tlp {
@@ -211,6 +214,10 @@ pub(in crate::sim) struct Wire {
     pub(in crate::sim) waiting: bool,
     /// Since when it has waited.
     pub(in crate::sim) blocked_since: u64,
+    /// When the transmitter would have looked for something to send, in vain; 0 where it looks.
+    pub(in crate::sim) spared: u64,
+    /// So many of the posted queue have given their credits back already.
+    pub(in crate::sim) told: usize,
     /// In flight or in the receiver's buffer, by class.
     pub(in crate::sim) queues: [VecDeque<Tlp>; 3],
     /// Whether each packet of a class is announced to the receiver, not only the first of its queue: while that waits
@@ -268,6 +275,8 @@ impl Wire {
             returns: VecDeque::new(),
             waiting: false,
             blocked_since: NEVER,
+            spared: 0,
+            told: 0,
             queues: Default::default(),
             announced: [false; 3],
             acks: spec.acks,
@@ -424,6 +433,40 @@ impl Wire {
         }
     }
 
+    /// Whether credits and replay space will lack for such a TLP when the wire falls free, as far as is known by now.
+    #[inline]
+    pub(in crate::sim) fn will_lack(&self, class: Class, body: u16, payload: u16) -> bool {
+        !self.covers(class, body, payload) && self.returns.front().is_none_or(|r| r.at > self.next_at)
+    }
+
+    /// Nothing can be sent when the wire falls free, unless something happens before: so nobody looks for it then, and
+    /// the transmitter waits as if somebody had.
+    pub(in crate::sim) fn wait_ahead(&mut self, idle: Idle, agenda: &mut Agenda) {
+        (self.idle, self.spared) = (idle, self.next_at);
+        let mut wake = NEVER;
+        if idle.is_credit() {
+            (self.waiting, self.blocked_since) = (true, self.next_at);
+            wake = self.returns.front().map_or(NEVER, |r| r.at);
+        }
+        agenda.set(self.tx, wake);
+    }
+
+    /// Counts the event that the transmitter was spared, if it was before a moment. Whether one is still to come.
+    #[inline]
+    pub(in crate::sim) fn count_spared(&mut self, before: u64, agenda: &mut Agenda) -> bool {
+        if self.spared < before && self.spared > 0 {
+            agenda.events += 1;
+            self.spared = 0;
+        }
+        self.spared > 0
+    }
+
+    /// The transmitter is not spared the event that is to come.
+    pub(in crate::sim) fn spare_not(&mut self, agenda: &mut Agenda) {
+        agenda.by(self.tx, self.spared);
+        (self.spared, self.waiting, self.blocked_since) = (0, false, NEVER);
+    }
+
     /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver, where a part may act
     /// as `ready` says. Gives the moment of its first bit at the transmitter.
     #[inline]
@@ -455,7 +498,14 @@ impl Wire {
         self.blocked_since = NEVER;
         self.expect_ack(tlp.tail, agenda);
         let class = tlp.class as usize;
-        if self.queues[class].is_empty() {
+        if matches!(self.reach, Reach::Counted(_)) {
+            // Its buffer is free at once: that can be said now.
+            self.free(tlp.class, tlp.payload, tlp.ready, agenda);
+        } else if self.gathers(tlp.class) {
+            if tlp.last {
+                agenda.by(self.rx + class as u32, tlp.ready);
+            }
+        } else if self.queues[class].is_empty() {
             agenda.set(self.rx + class as u32, tlp.ready);
         } else if self.announced[class] {
             agenda.by(self.rx + class as u32, tlp.ready);
@@ -521,6 +571,35 @@ impl Wire {
         }
     }
 
+    /// Whether packets of a class are taken in together, with one that is the last of something.
+    #[inline]
+    pub(in crate::sim) fn gathers(&self, class: Class) -> bool {
+        class == Class::Completion && matches!(self.reach, Reach::Gathered)
+    }
+
+    /// Takes the next completion out of a buffer that has room for all, and sets the event of the next last one.
+    #[inline]
+    pub(in crate::sim) fn take_gathered(&mut self, agenda: &mut Agenda) -> Option<Tlp> {
+        let queue = &mut self.queues[Class::Completion as usize];
+        let tlp = queue.pop_front()?;
+        if tlp.last {
+            let next = queue.iter().find(|tlp| tlp.last).map_or(NEVER, |tlp| tlp.ready);
+            agenda.set(self.rx + Class::Completion as u32, next);
+        }
+        Some(tlp)
+    }
+
+    /// Whether its receiver may say ahead when a buffer will be free: not where credits fly back by themselves, since
+    /// Acks may be sooner.
+    pub(in crate::sim) fn may_tell_ahead(&self) -> bool {
+        self.updates.every.is_some()
+    }
+
+    /// TLPs that it may begin to carry in such a time, at most.
+    pub(in crate::sim) fn most_packets(&self, span: u64) -> u64 {
+        span / self.clock.span(self.bytes(LEAST_BODY).into()).max(1) + 1
+    }
+
     fn give_back(&mut self, mut r: Return, agenda: &mut Agenda) {
         r.at = r.at.max(self.returns.back().map_or(0, |b| b.at));
         if let (Some(trace), Some(class)) = (&mut agenda.trace, r.class) {
@@ -528,7 +607,7 @@ impl Wire {
         }
         self.returns.push_back(r);
         if self.waiting {
-            agenda.by(self.tx, r.at);
+            agenda.by(self.tx, r.at.max(self.spared));
         }
     }
 
@@ -587,6 +666,10 @@ impl Wire {
     fn dllp(&mut self, now: u64, update: bool, agenda: &mut Agenda) -> u64 {
         if self.dllp == 0 {
             return now + self.delay + self.clock.span(8);
+        }
+        if self.spared >= now.max(1) {
+            // The wire falls free later, and nobody knows yet what has come back by then.
+            self.spare_not(agenda);
         }
         let (begin, end) = self.book(now, self.dllp as u64);
         if let Some(trace) = &mut agenda.trace {
