@@ -3,10 +3,9 @@
 //! What they say is what Linux's drivers/pci prints: `pci.c` (`__pcie_print_link_status`), `probe.c`
 //! (`pci_configure_mps`), `pcie/aer.c` (`aer_print_error`). They stand for the moment of their printing, mostly boot.
 
-use super::function::{Address, CORRECTABLE, Corrected, Express, Fact, Limited, PayloadLog, generation};
+use super::function::{Address, CORRECTABLE, Express, Fact, Limited, PayloadLog, generation};
 use super::{Form, Host};
 use crate::protocol::pcie::Generation;
-use std::collections::BTreeMap;
 
 /// Names of correctable errors in logs, beside those of lspci: Linux before 5.7, and `NonFatalErr` of all.
 const LOGGED: [(u32, &str); 6] = [
@@ -74,7 +73,7 @@ impl Reader {
             let bits = status.get(..8).and_then(|t| u32::from_str_radix(t, 16).ok());
             if let (Some(bits), true) = (bits, self.corrected == Some(address)) {
                 let kinds = CORRECTABLE.iter().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, name)| *name);
-                corrected(host, address, kinds.collect(), at);
+                host.corrected(address, kinds.map(|n| (n, 1)).collect(), "AER", at);
             }
             return true;
         }
@@ -85,20 +84,10 @@ impl Reader {
         };
         let Some((_, known)) = CORRECTABLE.iter().find(|(b, _)| *b == bit) else { return false };
         if name == *known || LOGGED.contains(&(bit, name)) {
-            corrected(host, address, vec![*known], at);
+            host.corrected(address, [(*known, 1)].into(), "AER", at);
             return true;
         }
         false
-    }
-}
-
-fn corrected(host: &mut Host, address: Address, names: Vec<&'static str>, at: super::Place) {
-    let mut kinds: BTreeMap<_, _> = names.into_iter().map(|n| (n, 1)).collect();
-    let Some(function) = host.function(address, at) else { return };
-    match &mut function.corrected {
-        Some(known) if !known.value.counted => known.value.kinds.append(&mut kinds),
-        Some(_) => {}
-        none => *none = Some(Fact { value: Corrected { kinds, counted: false, told_by: "AER" }, at }),
     }
 }
 

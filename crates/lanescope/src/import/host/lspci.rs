@@ -7,7 +7,7 @@
 //! ends. Speeds that the text does not know (`unknown`, `Speed unknown`) stay unknown.
 
 use super::config::{self, Space};
-use super::function::{Acs, Address, CLASSES, CORRECTABLE, Corrected, Express, Fact, Function, Known, PciX, Place};
+use super::function::{Acs, Address, CLASSES, CORRECTABLE, Express, Fact, Function, Known, PciX, Place};
 use super::function::{PortType, generation};
 use super::{Form, Host, Remark, clean, put};
 use std::collections::BTreeMap;
@@ -413,7 +413,7 @@ fn learn_clock(host: &mut Host, address: Address, capable: Option<bool>, at: Pla
     }
 }
 
-/// Correctable errors add up over dumps: a bit that was seen once was seen.
+/// Correctable errors of a function.
 fn corrected(host: &mut Host, address: Address, text: &str, at: Place) {
     let mut kinds: BTreeMap<_, _> =
         CORRECTABLE.iter().filter(|(_, name)| flag(text, name) == Some(true)).map(|(_, name)| (*name, 1)).collect();
@@ -421,12 +421,7 @@ fn corrected(host: &mut Host, address: Address, text: &str, at: Place) {
     if flag(text, "NonFatalErr") == Some(true) {
         kinds.insert("AdvNonFatalErr", 1);
     }
-    let Some(function) = host.function(address, at) else { return };
-    match &mut function.corrected {
-        Some(known) if !known.value.counted => known.value.kinds.append(&mut kinds),
-        Some(_) => {}
-        none => *none = Some(Fact { value: Corrected { kinds, counted: false, told_by: "CESta" }, at }),
-    }
+    host.corrected(address, kinds, "CESta", at);
 }
 
 fn pcix_line(pcix: &mut PciX, key: &str, rest: &str, at: Place) {

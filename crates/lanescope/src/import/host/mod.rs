@@ -30,7 +30,7 @@ pub mod tree;
 pub mod xml;
 
 pub use function::{Address, Function, Kind, Known, Place, generation, value};
-pub(crate) use function::{Fact, PortType, gigatransfers};
+pub(crate) use function::{Corrected, Fact, PortType, gigatransfers};
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,6 +217,23 @@ impl Host {
             return None;
         }
         Some(self.functions.entry(address).or_default())
+    }
+
+    /// Correctable errors of a function, as somebody tells them. They add up over dumps: a bit that was seen once was
+    /// seen; but who counts them knows more.
+    pub(crate) fn corrected(
+        &mut self,
+        address: Address,
+        mut kinds: BTreeMap<&'static str, u64>,
+        told_by: &'static str,
+        at: Place,
+    ) {
+        let Some(function) = self.function(address, at) else { return };
+        match &mut function.corrected {
+            Some(known) if !known.value.counted => known.value.kinds.append(&mut kinds),
+            Some(_) => {}
+            none => *none = Some(Fact { value: Corrected { kinds, counted: false, told_by }, at }),
+        }
     }
 
     /// Keeps a remark, or counts it.

@@ -160,7 +160,7 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
                 break;
             }
         }
-        few_tags(diagnostics, plan, part, &k.tags);
+        tags_of_generation(diagnostics, plan, part, &k.tags);
         if u64::from(k.engines.typical.get()) * u64::from(k.tags.typical.get()) > u64::from(MOST_READS) {
             let what = format!(
                 "{}: {} engines of {} tags keep more than a million reads in flight",
@@ -174,7 +174,7 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
 
 /// Warns of more tags than a requester has at the speed of its link: 8 bits, or 10 from 4.0 on, or 14 from 6.0 on. What
 /// a device cannot have at that speed it may have none the less, as several functions do, so it is no error.
-fn few_tags(diagnostics: &mut Diagnostics, plan: &Plan, part: &Part, tags: &Quantity<NonZeroU32>) {
+fn tags_of_generation(diagnostics: &mut Diagnostics, plan: &Plan, part: &Part, tags: &Quantity<NonZeroU32>) {
     let link = part.ports.first().and_then(|p| plan.links.get(p.link.0 as usize));
     let Some(speed) = link.map(|l| l.speed.typical).filter(|s| !s.is_coherent()) else { return };
     let most = speed.generation.tags();

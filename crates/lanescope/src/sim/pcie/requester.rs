@@ -446,7 +446,7 @@ impl Requester {
         if !net.wires[wire as usize].may_send(class, body, payload as u16, now) {
             return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
         }
-        let gap = self.limits.gaps.opens(issue.read);
+        let gap = if self.limits.any() { self.limits.gaps.opens(issue.read) } else { 0 };
         if gap > now {
             return Err((Idle::Pace, gap));
         }
