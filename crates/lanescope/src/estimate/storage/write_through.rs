@@ -659,13 +659,15 @@ impl One<'_> {
         })
     }
 
-    /// How long a write by itself takes, where that does not have to be followed: at one drive that nothing holds up.
+    /// How long a write by itself takes, where that does not have to be followed: one command of one drive that nothing
+    /// holds up.
     pub(super) fn known_alone(&self, k: Kind) -> Option<f64> {
-        let Volume::Target(t) = self.flow.volume else { return None };
-        match &self.plan.storage.targets[t as usize].device {
-            Device::Ssd(d) if nothing_holds_up(d, self.corner) => Some(self.in_time(k)),
-            _ => None,
-        }
+        let storage = &*self.plan.storage;
+        let (c, targets) = (self.corner, storage.targets_of(self.flow.volume));
+        let [target] = targets[..] else { return None };
+        let Device::Ssd(d) = &storage.targets[target as usize].device else { return None };
+        let commands = nvme::drives(storage, self.flow).first().map_or(1.0, |d| nvme::commands(d.controller, c, k));
+        (nothing_holds_up(d, c) && commands <= 1.0).then(|| self.in_time(k))
     }
 
     /// Seconds from one write to the next behind an adapter's cache that is full of those that lie anywhere. `None` of
