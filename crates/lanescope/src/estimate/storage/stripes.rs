@@ -65,8 +65,8 @@ impl<'a> Flash<'a> {
         }
     }
 
-    /// Fills its buffer with pages of so many bytes that nobody waits for, as far as programs to come need; what stripes
-    /// begin with, and when that is programmed.
+    /// Fills its buffer with pages of so many bytes that nobody waits for, as far as programs to come need: stripes
+    /// that begin, and when what they take is programmed.
     pub(super) fn fill(&mut self, bytes: u64, most: u64) -> Vec<(usize, f64)> {
         self.room = self.room.min(most.max(bytes));
         let mut begun = Vec::new();

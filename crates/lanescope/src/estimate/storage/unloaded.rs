@@ -129,7 +129,7 @@ impl One<'_> {
     }
 
     /// How long a write's data take into its adapter's cache, seconds.
-    pub(super) fn into_cache(&self, own: &Adapter, k: Kind) -> f64 {
+    pub(super) fn to_cache(&self, own: &Adapter, k: Kind) -> f64 {
         let bandwidth = own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref());
         let memory = |n: f64| bandwidth.map_or(0.0, |r| n / r.at(self.corner).bytes());
         let n = (k.bytes.round() as u64).max(1);
@@ -495,7 +495,7 @@ impl One<'_> {
             let whole = self.onward(own, k, size.round() as u64, Other::Through).0;
             return one.max(whole);
         }
-        let cached = self.into_cache(own, k);
+        let cached = self.to_cache(own, k);
         if own.writes_back() {
             return cached;
         }

@@ -70,8 +70,8 @@ struct Under {
     steps: u32,
 }
 
-/// A command of a drive, of a step: where it begins, its bytes, pages of a write that are not programmed, and since when
-/// it waits for a place, or has one.
+/// A command of a drive, of a step: where it begins, its bytes, pages of a write that are not programmed, and since
+/// when it waits for a place, or has one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Command {
     step: u32,
@@ -131,8 +131,8 @@ struct Drives<'a> {
 struct Drive<'a> {
     there: u32,
     places: VecDeque<u32>,
-    /// Bytes of old data that it reads: those of several commands come one behind the other.
-    reading: u64,
+    /// When the last of the old data that it reads has come.
+    read: f64,
     processor: f64,
     wire: f64,
     inside: Inside<'a>,
@@ -314,7 +314,7 @@ impl<'a> Run<'a> {
         let one = |inside: Inside<'a>| Drive {
             there: 0,
             places: VecDeque::new(),
-            reading: 0,
+            read: 0.0,
             processor: 0.0,
             wire: 0.0,
             inside,
@@ -441,12 +441,15 @@ impl<'a> Run<'a> {
         match (self.of.device, command.read) {
             (Device::Ssd(_), true) => {
                 let drive = &mut self.drives[command.disk as usize];
-                drive.reading += command.bytes;
                 let held = match &mut drive.inside {
                     Inside::Flash(flash) => flash.held(command.bytes, now),
                     Inside::Disk(_) => 0.0,
                 };
-                self.due.add(now + read(drive.reading) + held, Event::Done(at));
+                // Behind others, it takes what so much more of a long read does.
+                let slope = (read(FARTHEST) - read(FARTHEST / 2)) * 2.0 / FARTHEST as f64;
+                let behind = drive.read + command.bytes as f64 * slope;
+                drive.read = behind.max(now + read(command.bytes));
+                self.due.add(drive.read + held, Event::Done(at));
             }
             _ => self.due.add(now + self.of.lead, Event::Arrived(at)),
         }
@@ -525,12 +528,9 @@ impl<'a> Run<'a> {
 
     /// A command is done.
     fn over(&mut self, at: u32, read: &dyn Fn(u64) -> f64, now: f64) {
-        let Command { step, disk, read: reads, since, bytes, .. } = self.commands.remove(at);
+        let Command { step, disk, read: reads, since, .. } = self.commands.remove(at);
         self.held += now - since;
         let drive = &mut self.drives[disk as usize];
-        if reads {
-            drive.reading = drive.reading.saturating_sub(bytes);
-        }
         match drive.places.pop_front() {
             Some(next) => self.go(next, read, now),
             None => drive.there -= 1,
@@ -589,8 +589,8 @@ fn seconds(fs: u64) -> f64 {
     Time::from_fs(fs).seconds()
 }
 
-/// The array of a write that is followed, if it is one, a drive, and its number; `None` of all else, and of more than are
-/// followed.
+/// The array of a write that is followed, if it is one, a drive, and its number; `None` of all else, and of more than
+/// are followed.
 fn drives_of<'a>(
     storage: &'a Storage,
     corner: Corner,
@@ -740,7 +740,7 @@ impl One<'_> {
         };
         // Data for an array are in the adapter's memory, those for a drive by itself come from the host's.
         let (other, fetched, pace) = match array {
-            Some(_) => (Other::Cache, self.into_cache(own, k), 0.0),
+            Some(_) => (Other::Cache, self.to_cache(own, k), 0.0),
             None => (Other::Host, 0.0, self.paces[0]),
         };
         let at_drive = |read: bool, bytes: f64| self.target(own, first, one(read, bytes), bytes, other);
