@@ -12,7 +12,7 @@
 //! Not in it: programs that wait for one another's dies, and reads that hold up programs.
 
 use crate::estimate::storage::ends::Ends;
-use crate::estimate::storage::host_array::Shape;
+use crate::estimate::storage::shape::Shape;
 use crate::estimate::storage::{Kind, kinds, nvme};
 use crate::plan::storage::{Device, IoFlow, Storage};
 use crate::scenario::keys::{Ssd, WHOLE};

@@ -14,9 +14,9 @@ use crate::estimate::storage::disk::{fastest, last_of, later_mirror, mean_rate, 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::followed;
-use crate::estimate::storage::host_array::Shape;
 use crate::estimate::storage::reads;
 use crate::estimate::storage::rotation::Row;
+use crate::estimate::storage::shape::Shape;
 use crate::estimate::storage::transact;
 use crate::plan::storage::{
     Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume,

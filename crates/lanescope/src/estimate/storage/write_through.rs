@@ -11,8 +11,8 @@
 
 use crate::estimate::storage::Kind;
 use crate::estimate::storage::ends::Ends;
-use crate::estimate::storage::host_array::parts;
 use crate::estimate::storage::nvme;
+use crate::estimate::storage::shape::parts;
 use crate::estimate::storage::stripes::{Flash, NOBODY};
 use crate::estimate::storage::unloaded::{One, Other};
 use crate::plan::storage::{Adapter, Array, Device, Heads, IoFlow, LOOKED_AT, Medium, Piece, Spread, Storage, Volume};
@@ -646,9 +646,13 @@ fn behind_cache<'a>(storage: &'a Storage, flow: &IoFlow, k: Kind) -> Option<(&'a
 
 impl One<'_> {
     /// One of `n` writes that are followed, each of which is done when its drives have taken it in; so many cores issue
-    /// them. Caches are empty of one by itself. `None` where they are not followed.
+    /// them. `full`: caches of drives are. `None` where they are not followed.
     pub(super) fn through(&self, k: Kind, (n, cores): (u32, f64), full: bool) -> Option<Written> {
-        if self.plan.storage.adapter(self.flow).is_some_and(|own| own.writes_back()) {
+        let storage = &*self.plan.storage;
+        let cached = |t: &u32| matches!(&storage.targets[*t as usize].device, Device::Ssd(d) if d.write_cache.typical);
+        // What one takes whose cache has room does not have to be followed.
+        let empty = !full && storage.targets_of(self.flow.volume).iter().any(cached);
+        if empty || storage.adapter(self.flow).is_some_and(|own| own.writes_back()) {
             return None;
         }
         let alone = |all: &Drives, read: &dyn Fn(u64) -> f64| all.in_turn((1, false), k, read);
