@@ -33,6 +33,9 @@ const TIMES: u64 = 12;
 const PAGES: f64 = 40_000.0;
 const DRAWN: u64 = 4000;
 
+/// Seconds that are followed at most: half of what heads can tell.
+const LONGEST: f64 = 9000.0;
+
 /// What is through, or on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -98,7 +101,7 @@ pub(super) struct Written {
 
 /// Drives of an array, and all that a write meets beside their inside; seconds.
 struct Drives<'a> {
-    /// The first, and all that are targets.
+    /// What its drives are: the first of them.
     device: &'a Device,
     storage: &'a Storage,
     corner: Corner,
@@ -201,7 +204,7 @@ impl Drives<'_> {
     /// Seconds from one write of a kind to the next behind a cache that is full of them: each stripe that an I/O covers
     /// goes at once, and of the others so many at each drive that none is idle, among those that have waited longest.
     fn destaged(&self, kept: u32, k: Kind, read: &dyn Fn(u64) -> f64) -> Option<f64> {
-        let enough = ((PAGES / (k.bytes / self.page() as f64).ceil().max(1.0)) as u64).clamp(64, DRAWN);
+        let enough = self.enough(k).max(LOOKED_AT as u64);
         let mut run = Run::new(self, 0);
         let (mut drawn, mut half, mut waiting) = (0_u64, None, VecDeque::new());
         run.at_drive = vec![0; run.drives.len()];
@@ -209,7 +212,7 @@ impl Drives<'_> {
         loop {
             // As in a run: one at a time, until no drive has too few.
             loop {
-                while waiting.len() < LOOKED_AT {
+                while waiting.len() < LOOKED_AT && run.at_drive.iter().any(|n| *n < kept) {
                     let steps = self.steps(k, drawn).into_iter();
                     let (torn, whole): (Vec<Step>, Vec<Step>) = steps.partition(|step| !step.reads.is_empty());
                     drawn += 1;
@@ -229,6 +232,7 @@ impl Drives<'_> {
                 Some((before, then)) if drawn >= enough && now > then => {
                     return Some((now - then) / (drawn - before).max(1) as f64);
                 }
+                _ if now > LONGEST || drawn > 8 * enough => return None,
                 _ => {}
             }
         }
@@ -237,9 +241,7 @@ impl Drives<'_> {
     /// What one of `n` writes of a kind that are outstanding comes to, each of which is issued again when it is done; a
     /// solid-state drive reads so many bytes of old data in so long.
     fn in_turn(&self, (n, full): (u32, bool), k: Kind, read: &dyn Fn(u64) -> f64) -> Option<Written> {
-        let strip = self.array.map_or(u64::MAX, |a| a.keys.strip.typical.0.max(1));
-        let each = (k.bytes / self.page().min(strip) as f64).ceil().max(1.0);
-        let enough = ((PAGES / each) as u64).min(DRAWN).max(u64::from(n) * TIMES);
+        let enough = self.enough(k).max(u64::from(n) * TIMES);
         let mut run = Run::new(self, n);
         let (mut drawn, mut half) = (0, None);
         if full && run.cached {
@@ -264,10 +266,18 @@ impl Drives<'_> {
                     let [place, held, worked] = [next() / done, next() / done, next() / done];
                     return Some(Written { time: f64::from(n) * span / done, place, held, worked });
                 }
+                _ if now > LONGEST || run.done > 8 * enough => return None,
                 _ => {}
             }
         }
         None
+    }
+
+    /// I/Os of a kind that are followed at least.
+    fn enough(&self, k: Kind) -> u64 {
+        let strip = self.array.map_or(u64::MAX, |a| a.keys.strip.typical.0.max(1));
+        let each = (k.bytes / self.page().min(strip) as f64).ceil().max(1.0);
+        ((PAGES / each) as u64).min(DRAWN)
     }
 
     /// Bytes of a page, or at most of what goes to a disk at once.

@@ -76,7 +76,7 @@ fn disks(c: &mut Choices) -> String {
          [links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"12G\"\n",
         c.below(2) == 0
     );
-    text(c, &drives, level, "4 s")
+    text(c, &drives, level, "8 s")
 }
 
 fn text(c: &mut Choices, drives: &str, level: &str, length: &str) -> String {
@@ -85,7 +85,7 @@ fn text(c: &mut Choices, drives: &str, level: &str, length: &str) -> String {
         "[parts.host]\nis = \"root-complex\"\n{drives}[parts.a]\nis = \"array\"\nlevel = \"{level}\"\n\
          disks = [\"d.*\"]\nstrip = \"{strip} KiB\"\n{}[run]\nfor = \"{length}\"\nwarmup = \"{}0 ms\"\n",
         writes(c),
-        if length == "4 s" { 100 } else { 5 }
+        if length == "8 s" { 100 } else { 5 }
     )
 }
 
@@ -120,4 +120,28 @@ fn what_drives_program_at_once_agrees() {
 #[test]
 fn what_heads_read_and_write_again_agrees() {
     agree(disks, 0.1);
+}
+
+/// Behind a cache whole stripes go at once, however many come; what is far too slow to be followed ends, too.
+#[test]
+fn what_a_cache_gathers_anywhere_agrees() {
+    let text = |size: &str, align: &str, disk: &str| {
+        format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\ncache = \"8 MiB\"\n\
+             [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen3 x8\"\n[parts.d]\nis = \"disk\"\ncount = 5\n\
+             write_cache = false\n{disk}[links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"12G\"\n\
+             [parts.a]\nis = \"array\"\nlevel = \"raid5\"\ndisks = [\"d.*\"]\nstrip = \"64 KiB\"\n\
+             [flows.f]\nfrom = \"host\"\nto = \"a\"\ndo = \"io\"\noutstanding = 8\naccess = {{ size = \"{size}\", \
+             align = \"{align}\", read = \"0 %\", random = \"100 %\" }}\n[run]\nfor = \"40 s\"\nwarmup = \"20 s\"\n"
+        )
+    };
+    // Parts of stripes, whole ones, and both.
+    for (size, align) in [("64 KiB", "512 B"), ("256 KiB", "256 KiB"), ("512 KiB", "4 KiB")] {
+        let (report, s) = by_both(&text(size, align, ""));
+        let off = report.flows[0].share.typical / s.flows[0].rate.mean - 1.0;
+        println!("{size}: {off:.4}");
+        assert!(off.abs() < 0.05, "{size} at {align}: {off}");
+    }
+    let slow = crate::common::run(&text("64 KiB", "512 B", "command_time = \"1 h\"\n"), &[]);
+    assert!(slow.flows[0].share.typical > 0.0);
 }
