@@ -340,7 +340,7 @@ fn queued_for(slow: &One, (k, alone, held): (Kind, f64, f64), (part, time): (f64
 /// The same of a write to an array of solid-state drives that is done when it is programmed, where it is followed.
 pub(super) fn through(slow: &One, k: Kind, (part, time): (f64, f64)) -> Option<Written> {
     let (n, _, cores) = nvme::outstanding(&slow.plan.storage, slow.flow, slow.corner, (k, time));
-    slow.through(k, ((f64::from(n) * part).round().max(1.0) as u32, cores), true)
+    slow.through(k, ((f64::from(n) * part).round().max(1.0) as u32, part.min(1.0), cores), true)
 }
 
 /// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache

@@ -417,6 +417,7 @@ pub(in crate::estimate) fn charge<'a>(
         let (mut time, mut among, mut places_of, mut of_heads, mut settles) = (0.0, 0.0, 0.0, 0.0, None);
         let mut with_places = 0.0;
         let mut waits = Vec::with_capacity(all.len());
+        let one_write = all.iter().filter(|k| !k.read && !k.trim).count() == 1;
         let (mut held_of, mut worked, mut behind_cache) = (vec![None; all.len()], 0.0, 0.0);
         for (which, (k, &alone)) in all.iter().zip(alone).enumerate() {
             time += k.count * alone;
@@ -430,13 +431,16 @@ pub(in crate::estimate) fn charge<'a>(
                 continue;
             }
             let part = asked[i].part(which);
-            if let Some(all) = among::through(slow, *k, (part, alone)) {
-                among += k.count * all.time;
-                with_places += k.count * all.time;
-                places_of += k.count * all.place;
+            if let Some(through) = among::through(slow, *k, (part, alone)) {
+                among += k.count * through.time;
+                with_places += k.count * through.time;
+                places_of += k.count * through.place;
                 waits.push(0.0);
-                held_of[which] = Some(all.held);
-                worked += k.count * all.worked / storage.targets_of(f.volume).len().max(1) as f64;
+                held_of[which] = Some(through.held);
+                // Programs that several kinds share are fuller than those of each.
+                if one_write {
+                    worked += k.count * through.worked / storage.targets_of(f.volume).len().max(1) as f64;
+                }
                 continue;
             }
             behind_cache += k.count * slow.destaged(*k).unwrap_or(0.0);

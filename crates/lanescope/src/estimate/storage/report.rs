@@ -394,7 +394,7 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
             .any(|d| matches!(&storage.targets[*d as usize].device, Device::Disk(k) if !k.write_cache.typical));
         let unfollowed = |k: Kind| {
             let row = !k.read && k.random == 0.0 && Row::of(storage, Corner::Typical, flow, k).is_none();
-            row && !follows(storage, Corner::Typical, flow, k, outstanding as u32)
+            row && !follows(storage, Corner::Typical, flow, k)
         };
         if through && bare && kinds(&flow.lines).into_iter().any(unfollowed) {
             note(
@@ -456,7 +456,7 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
         let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
         let written = |k: &Kind| !k.read && !k.trim;
-        let unfollowed = |k: Kind| !follows(storage, Corner::Typical, flow, k, outstanding as u32);
+        let unfollowed = |k: Kind| !follows(storage, Corner::Typical, flow, k);
         let any = kinds(&flow.lines).into_iter().filter(written).any(unfollowed);
         if any && a.host().is_none() && a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
             let text = "each part of a stripe is assumed to be read and written by itself, with a seek for each; parts \

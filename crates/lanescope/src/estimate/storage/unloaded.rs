@@ -142,7 +142,7 @@ impl One<'_> {
     /// The time of a command by itself, seconds: of a row of writes to disks, of one at a time.
     pub(in crate::estimate) fn time(&self, k: Kind) -> f64 {
         if self.known_alone(k).is_none()
-            && let Some(alone) = self.through(k, (1, 1.0), false)
+            && let Some(alone) = self.through(k, (1, 1.0, 1.0), false)
         {
             return alone.time;
         }

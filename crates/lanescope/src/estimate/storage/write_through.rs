@@ -9,12 +9,12 @@
 //!
 //! Not in it: credits, the host's bus, and that drives of one array have other wires or pages than its first.
 
-use crate::estimate::storage::Kind;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::nvme;
 use crate::estimate::storage::shape::parts;
 use crate::estimate::storage::stripes::{Flash, NOBODY};
 use crate::estimate::storage::unloaded::{One, Other};
+use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Adapter, Array, Device, Heads, IoFlow, LOOKED_AT, Medium, Piece, Spread, Storage, Volume};
 use crate::scenario::keys::Ssd;
 use crate::scenario::quantity::Corner;
@@ -599,15 +599,14 @@ fn seconds(fs: u64) -> f64 {
     Time::from_fs(fs).seconds()
 }
 
-/// The array of a write that is followed, if it is one, a drive, and its number; `None` of all else, and of more than
-/// are followed.
+/// The array of a write that is followed, if it is one, a drive, its number, and how many are followed at most; `None`
+/// of all else.
 fn drives_of<'a>(
     storage: &'a Storage,
     corner: Corner,
     flow: &IoFlow,
     k: Kind,
-    n: u32,
-) -> Option<(Option<&'a Array>, &'a Device, u32)> {
+) -> Option<(Option<&'a Array>, &'a Device, u32, u32)> {
     let first = *storage.targets_of(flow.volume).first()?;
     let array = match flow.volume {
         Volume::Array(a) => Some(&storage.arrays[a as usize]),
@@ -621,6 +620,8 @@ fn drives_of<'a>(
     }
     let reads = || flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0 || l.trim > 0);
     let page = match (device, array) {
+        // Kinds of one drive share its programs.
+        (Device::Ssd(d), None) if nothing_holds_up(d, corner) && kinds(&flow.lines).len() > 1 => None,
         (Device::Ssd(d), _) => {
             // A cache that is full lets in what is programmed: full programs.
             (!nothing_holds_up(d, corner) || !d.write_cache.typical).then(|| d.page.typical.f64())
@@ -633,7 +634,7 @@ fn drives_of<'a>(
     let copies = if array.is_some_and(Array::mirrors) { 2.0 } else { 1.0 };
     let strip = array.map_or(f64::INFINITY, |a| a.keys.strip.typical.f64().max(1.0));
     let parts = copies * (k.bytes / page.min(strip).max(1.0) + 2.0);
-    (written && f64::from(n) * parts <= MOST).then_some((array, device, first))
+    (written && parts <= MOST).then_some((array, device, first, (MOST / parts) as u32))
 }
 
 /// Whether a drive's programs wait for nothing but their data.
@@ -641,10 +642,10 @@ fn nothing_holds_up(d: &Ssd, corner: Corner) -> bool {
     !d.die_programs.typical && d.write_amplification.at(corner).0 <= 1.0
 }
 
-/// Whether so many writes of a kind that are outstanding are followed, or what a cache makes of them is.
-pub(super) fn follows(storage: &Storage, corner: Corner, flow: &IoFlow, k: Kind, n: u32) -> bool {
+/// Whether writes of a kind are followed, or what a cache makes of them is.
+pub(super) fn follows(storage: &Storage, corner: Corner, flow: &IoFlow, k: Kind) -> bool {
     let back = storage.adapter(flow).is_some_and(|own| own.writes_back());
-    drives_of(storage, corner, flow, k, n).is_some() && (!back || behind_cache(storage, flow, k).is_some())
+    drives_of(storage, corner, flow, k).is_some() && (!back || behind_cache(storage, flow, k).is_some())
 }
 
 /// The array of RAID 5 of writes that lie anywhere, behind an adapter's cache, and that adapter.
@@ -656,8 +657,9 @@ fn behind_cache<'a>(storage: &'a Storage, flow: &IoFlow, k: Kind) -> Option<(&'a
 
 impl One<'_> {
     /// One of `n` writes that are followed, each of which is done when its drives have taken it in; so many cores issue
-    /// them. `full`: caches of drives are. `None` where they are not followed.
-    pub(super) fn through(&self, k: Kind, (n, cores): (u32, f64), full: bool) -> Option<Written> {
+    /// them, and they have so large a part of the places at their drives. `full`: caches of drives are. `None` where
+    /// they are not followed.
+    pub(super) fn through(&self, k: Kind, (n, part, cores): (u32, f64, f64), full: bool) -> Option<Written> {
         let storage = &*self.plan.storage;
         let cached = |t: &u32| matches!(&storage.targets[*t as usize].device, Device::Ssd(d) if d.write_cache.typical);
         // What one takes whose cache has room does not have to be followed.
@@ -666,10 +668,14 @@ impl One<'_> {
             return None;
         }
         let alone = |all: &Drives, read: &dyn Fn(u64) -> f64| all.in_turn((1, false), k, read);
-        self.follow(k, (n, cores), |all, read| {
+        self.follow(k, cores, |all, most, read| {
             // What one takes by itself at a drive is known better, frame by frame: that is on the way.
             let more = self.known_alone(k).and_then(|known| Some(known - alone(all, read)?.time)).unwrap_or(0.0);
-            Drives { lead: (all.lead + more).max(0.0), ..*all }.in_turn((n, full), k, read)
+            let few = n.min(most);
+            let depth = (f64::from(all.depth) * part).round().max(1.0) as u32;
+            let one = Drives { lead: (all.lead + more).max(0.0), depth, ..*all }.in_turn((few, full), k, read)?;
+            // More than are followed only wait.
+            Some(Written { time: one.time * f64::from(n) / f64::from(few), ..one })
         })
     }
 
@@ -690,18 +696,13 @@ impl One<'_> {
         let storage = &*self.plan.storage;
         let (a, own) = behind_cache(storage, self.flow, k)?;
         let kept = a.kept_at_drive(storage, own, self.corner);
-        self.follow(k, (1, 1.0), |all, read| all.destaged(kept, k, read))
+        self.follow(k, 1.0, |all, _, read| all.destaged(kept, k, read))
     }
 
-    /// Follows writes to drives, of which so many are outstanding.
-    fn follow<T>(
-        &self,
-        k: Kind,
-        (n, cores): (u32, f64),
-        of: impl Fn(&Drives, &dyn Fn(u64) -> f64) -> Option<T>,
-    ) -> Option<T> {
+    /// Follows writes to drives, at most so many outstanding, that so many cores issue.
+    fn follow<T>(&self, k: Kind, cores: f64, of: impl Fn(&Drives, u32, &dyn Fn(u64) -> f64) -> Option<T>) -> Option<T> {
         let (storage, c, flow) = (&*self.plan.storage, self.corner, self.flow);
-        let (array, device, first) = drives_of(storage, c, flow, k, n).filter(|_| self.ends == Ends::Usual)?;
+        let (array, device, first, most) = drives_of(storage, c, flow, k).filter(|_| self.ends == Ends::Usual)?;
         let target = &storage.targets[first as usize];
         let submit = flow.submit.at(c).seconds() + flow.complete.at(c).seconds();
         // What a drive takes beside its data, and its data.
@@ -739,14 +740,14 @@ impl One<'_> {
                 depth: u32::MAX,
                 by_host: true,
             };
-            return of(&all, &straight(|bytes| self.of_queue(drive, one(true, bytes))));
+            return of(&all, most, &straight(|bytes| self.of_queue(drive, one(true, bytes))));
         }
         let own = storage.adapter(flow)?;
         let keys = own.host_adapter()?;
         let (wire, largest) = match &storage.transports[target.transport as usize].medium {
             Medium::Serial { keys, .. } => {
-                let most = array.map_or(f64::INFINITY, |a| a.keys.strip.typical.f64());
-                let (link, size) = (keys.at(c), k.bytes.min(most).round().max(1.0));
+                let strip = array.map_or(f64::INFINITY, |a| a.keys.strip.typical.f64());
+                let (link, size) = (keys.at(c), k.bytes.min(strip).round().max(1.0));
                 (link.write(size as u64).to_target as f64 / link.rate.bytes() / size, u64::MAX)
             }
             Medium::Inside => of_nvme(nvme::behind(storage, array?).first()?),
@@ -776,6 +777,6 @@ impl One<'_> {
             depth: keys.queue_depth.at(c).get(),
             by_host: false,
         };
-        of(&all, &straight(|bytes| at_drive(true, bytes)))
+        of(&all, most, &straight(|bytes| at_drive(true, bytes)))
     }
 }
