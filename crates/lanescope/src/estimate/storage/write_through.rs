@@ -621,7 +621,11 @@ fn drives_of<'a>(
     let reads = || flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0 || l.trim > 0);
     let page = match (device, array) {
         // Kinds of one drive share its programs.
-        (Device::Ssd(d), None) if nothing_holds_up(d, corner) && kinds(&flow.lines).len() > 1 => None,
+        (Device::Ssd(d), a)
+            if a.is_none_or(|a| a.disks.len() == 1) && nothing_holds_up(d, corner) && kinds(&flow.lines).len() > 1 =>
+        {
+            None
+        }
         (Device::Ssd(d), _) => {
             // A cache that is full lets in what is programmed: full programs.
             (!nothing_holds_up(d, corner) || !d.write_cache.typical).then(|| d.page.typical.f64())
