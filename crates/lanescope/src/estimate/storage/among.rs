@@ -325,7 +325,6 @@ fn queued_for(slow: &One, (k, alone, held): (Kind, f64, f64), (part, time): (f64
     if let Some(all) = through(slow, k, (part, time)) {
         return all.time;
     }
-    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, time));
     if let Some(drive) = drives(storage, flow).first() {
         return queued_at_drives(storage, corner, flow, (k, alone, held, time), slow, drive);
     }
@@ -334,10 +333,11 @@ fn queued_for(slow: &One, (k, alone, held): (Kind, f64, f64), (part, time): (f64
     {
         return queued_behind(slow, a, (k, alone, held, time), drive);
     }
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, time));
     between(f64::from(n) * part, |n| array::queued(storage, corner, flow, (k, alone, held), (n, cores)))
 }
 
-/// The same of a write to an array of solid-state drives that is done when it is programmed, where it is followed.
+/// What a write comes to that goes through to its drives, where it is followed.
 pub(super) fn through(slow: &One, k: Kind, (part, time): (f64, f64)) -> Option<Written> {
     let (n, _, cores) = nvme::outstanding(&slow.plan.storage, slow.flow, slow.corner, (k, time));
     slow.through(k, ((f64::from(n) * part).round().max(1.0) as u32, part.min(1.0), cores), true)

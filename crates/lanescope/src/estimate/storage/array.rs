@@ -122,7 +122,8 @@ pub(in crate::estimate) fn demand(
         Device::Ssd(d) => d.page.at(corner).0,
         _ => 0,
     };
-    let torn = (ends == Ends::Usual && !k.read && !gathered).then(|| Shape::of(a, flow, k, (ends, page)));
+    let cuts = ends == Ends::Usual && !k.read && !gathered && (a.has_parity() || page > 0);
+    let torn = cuts.then(|| Shape::of(a, flow, k, (ends, page)));
     let Passages { reads, writes, memory, parity } = passages(storage, flow, a, k, (ends, torn.as_ref()));
     let bytes = k.count * k.bytes;
     if let Some(rate) = &keys.memory_bandwidth {
@@ -257,7 +258,7 @@ pub(in crate::estimate) fn way<'a>(
 
 /// Time of one of `n` reads of disks or solid-state drives, or of writes through to them, with those that wait beside
 /// it for heads, channels, dies or stripes, on so many cores; a read of a drive waits for programs, so long a page. Not
-/// of a write of RAID 5, whose heads wait for one another ([`demand`]).
+/// of a write of RAID 5 ([`write_through`](super::write_through)).
 pub(in crate::estimate) fn queued(
     storage: &Storage,
     corner: Corner,

@@ -5,9 +5,9 @@
 //! program were full. How long a read of a drive takes, alone or with others, is in [`followed`]; where several drives
 //! share them, or they wait for programs too, they wait at dies, channels and link as a mean-value analysis has it
 //! ([`queueing`](super::queueing)), all of one kind and pages anywhere. Writes are followed one by one
-//! ([`write_through`](super::write_through)); where there are too many for that they share programs by halves: while
-//! one half of those outstanding is programmed, the other waits. What garbage collection moves, erases, and programs
-//! that hold their dies are in the usual demands and in no bound; how long reads wait for those is in
+//! ([`write_through`](super::write_through)); those of a mix at one drive, and over fabrics, share programs by halves:
+//! while one half of those outstanding is programmed, the other waits. What garbage collection moves, erases, and
+//! programs that hold their dies are in the usual demands and in no bound; how long reads wait for those is in
 //! [`programs`](super::programs). Not in it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;

@@ -417,8 +417,11 @@ pub(in crate::estimate) fn charge<'a>(
         let (mut time, mut among, mut places_of, mut of_heads, mut settles) = (0.0, 0.0, 0.0, 0.0, None);
         let mut with_places = 0.0;
         let mut waits = Vec::with_capacity(all.len());
-        let one_write = all.iter().filter(|k| !k.read && !k.trim).count() == 1;
-        let (mut held_of, mut worked, mut behind_cache) = (vec![None; all.len()], 0.0, 0.0);
+        let written = || all.iter().filter(|k| !k.read && !k.trim);
+        let one_write = written().count() == 1;
+        // Of a draw of all that it writes.
+        let behind_cache = written().map(|k| Some(k.count * slow.destaged(*k)?)).sum::<Option<f64>>().unwrap_or(0.0);
+        let (mut held_of, mut worked) = (vec![None; all.len()], 0.0);
         for (which, (k, &alone)) in all.iter().zip(alone).enumerate() {
             time += k.count * alone;
             if let Some(Waited { time, place, heads: worked, settles: late }) = classes[i].as_ref().map(|of| of[which])
@@ -443,7 +446,6 @@ pub(in crate::estimate) fn charge<'a>(
                 }
                 continue;
             }
-            behind_cache += k.count * slow.destaged(*k).unwrap_or(0.0);
             let of_all = queued(slow, (*k, alone, *held), part);
             let w = places.as_ref().map_or(Waits::default(), |p| {
                 let parts: &Vec<f64> = at_places.get_or_init(|| p.parts(slow, all, (&asked[i].alone, *held)));

@@ -94,7 +94,9 @@ fn usual(a: &Array, start: u64, k: Kind, page: u64) -> Shape {
             for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
                 for p in pieces {
                     mean.bytes[which] += copies * p.bytes as f64 / n as f64;
-                    mean.pages[which] += copies * p.bytes.div_ceil(page.max(1)) as f64 / n as f64;
+                    if page > 0 {
+                        mean.pages[which] += copies * p.bytes.div_ceil(page) as f64 / n as f64;
+                    }
                     largest[which] = p.bytes.max(largest[which]);
                 }
                 mean.commands[which] += copies * pieces.len() as f64 / n as f64;
@@ -102,9 +104,6 @@ fn usual(a: &Array, start: u64, k: Kind, page: u64) -> Shape {
             mean.parity += s.parity as f64 / n as f64;
         }
         mean.largest.iter_mut().zip(largest).for_each(|(mean, largest)| *mean += largest as f64 / n as f64);
-    }
-    if page == 0 {
-        mean.pages = [0.0; 2];
     }
     mean
 }

@@ -98,15 +98,17 @@ impl<'a> Flash<'a> {
         if !self.k.die_programs.typical {
             return 0.0;
         }
-        let sense = self.k.read_time.at(self.corner).seconds();
-        let mut held = 0.0_f64;
-        for _ in 0..bytes.div_ceil(self.k.page.typical.0.max(1)) {
-            self.collected += 1;
-            let plane = (mixed(self.collected.rotate_left(32)) % self.dies.len() as u64) as usize;
-            held = held.max(self.dies[plane] - now);
-            self.dies[plane] = self.dies[plane].max(now) + sense;
-        }
-        held
+        let pages = bytes.div_ceil(self.k.page.typical.0.max(1));
+        (0..pages).map(|_| self.sense(now).1).fold(0.0, f64::max)
+    }
+
+    /// Reads a page of any plane: which, and how long it waits for that. It is read when the plane is free again.
+    fn sense(&mut self, now: f64) -> (usize, f64) {
+        self.collected += 1;
+        let plane = (mixed(self.collected.rotate_left(32)) % self.dies.len() as u64) as usize;
+        let begins = self.dies[plane].max(now);
+        self.dies[plane] = begins + self.k.read_time.at(self.corner).seconds();
+        (plane, begins - now)
     }
 
     /// A page of somebody, so many bytes of it, is in the buffer: the stripe that it goes to, and when what that takes
@@ -162,11 +164,16 @@ impl<'a> Flash<'a> {
             s.programs = 1;
             span += k.erase_time.at(corner).seconds();
         }
-        if !k.die_programs.typical {
-            self.worked += ready + span - now;
-            return Some(ready + span);
-        }
-        let planes = k.planes.at(corner).get() as usize;
+        let begins = if k.die_programs.typical { self.hold(stripe, ready, span) } else { ready };
+        self.worked += begins + span - now;
+        Some(begins + span)
+    }
+
+    /// A program takes the dies of its stripe, when all are free: when it begins. Those that reads may suspend stay
+    /// free for them.
+    fn hold(&mut self, stripe: usize, ready: f64, span: f64) -> f64 {
+        let (k, corner) = (self.k, self.corner);
+        let [most, planes] = [&k.stripe_pages, &k.planes].map(|q| q.at(corner).get() as usize);
         let dies = self.dies.len() / planes;
         let held = |i: usize| {
             let die = (stripe * most + i) % dies;
@@ -177,8 +184,7 @@ impl<'a> Flash<'a> {
         if k.suspend_time.is_none() {
             (0..all).flat_map(held).for_each(|plane| self.dies[plane] = begins + span);
         }
-        self.worked += begins + span - now;
-        Some(begins + span)
+        begins
     }
 
     /// When as many pages as a program holds have been read for garbage collection.
@@ -188,10 +194,8 @@ impl<'a> Flash<'a> {
         let moves = k.page.typical.f64() / k.channel_rate.at(corner).bytes();
         let mut all = now;
         for _ in 0..pages {
-            self.collected += 1;
-            let plane = (mixed(self.collected.rotate_left(32)) % self.dies.len() as u64) as usize;
+            let (plane, _) = self.sense(now);
             let channel = plane / planes % self.channels.len();
-            self.dies[plane] = self.dies[plane].max(now) + k.read_time.at(corner).seconds();
             self.channels[channel] = self.channels[channel].max(self.dies[plane]) + moves;
             all = all.max(self.channels[channel]);
         }

@@ -203,9 +203,9 @@ impl Drives<'_> {
 
     /// Seconds from one write of a kind to the next behind a cache that is full of them: each stripe that an I/O covers
     /// goes at once, and of the others so many at each drive that none is idle, among those that have waited longest.
-    fn destaged(&self, kept: u32, k: Kind, read: &dyn Fn(u64) -> f64) -> Option<f64> {
+    fn destaged(&self, kept: u32, k: Kind, read: Reading) -> Option<f64> {
         let enough = self.enough(k).max(LOOKED_AT as u64);
-        let mut run = Run::new(self, 0);
+        let mut run = Run::new(self, 0, read);
         let (mut drawn, mut half, mut waiting) = (0_u64, None, VecDeque::new());
         run.at_drive = vec![0; run.drives.len()];
         let mut now = 0.0;
@@ -226,7 +226,7 @@ impl Drives<'_> {
             }
             let (at, event) = run.due.next()?;
             now = at;
-            run.deal(event, read, now);
+            run.deal(event, now);
             match half {
                 None if drawn >= enough / 2 => half = Some((drawn, now)),
                 Some((before, then)) if drawn >= enough && now > then => {
@@ -240,9 +240,9 @@ impl Drives<'_> {
 
     /// What one of `n` writes of a kind that are outstanding comes to, each of which is issued again when it is done; a
     /// solid-state drive reads so many bytes of old data in so long.
-    fn in_turn(&self, (n, full): (u32, bool), k: Kind, read: &dyn Fn(u64) -> f64) -> Option<Written> {
+    fn in_turn(&self, (n, full): (u32, bool), k: Kind, read: Reading) -> Option<Written> {
         let enough = self.enough(k).max(u64::from(n) * TIMES);
-        let mut run = Run::new(self, n);
+        let mut run = Run::new(self, n, read);
         let (mut drawn, mut half) = (0, None);
         if full && run.cached {
             run.fill(n, k.bytes);
@@ -254,7 +254,7 @@ impl Drives<'_> {
                     run.begin(io, self.steps(k, drawn), now + self.around);
                     drawn += 1;
                 }
-                event => run.deal(event, read, now),
+                event => run.deal(event, now),
             }
             let so_far = [now, run.done as f64, run.place, run.held, run.worked()];
             match half {
@@ -289,9 +289,15 @@ impl Drives<'_> {
     }
 }
 
+/// Seconds for so many bytes.
+type Reading<'a> = &'a dyn Fn(u64) -> f64;
+
 /// A closed load under way.
 struct Run<'a> {
     of: &'a Drives<'a>,
+    /// How long a solid-state drive reads so many bytes of old data, and each byte of a long read.
+    read: Reading<'a>,
+    slope: f64,
     due: Due,
     /// When the processors of workers and of the adapter are free.
     host: f64,
@@ -314,7 +320,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(of: &'a Drives<'a>, n: u32) -> Run<'a> {
+    fn new(of: &'a Drives<'a>, n: u32, read: Reading<'a>) -> Run<'a> {
         let targets = of.storage.targets_of(of.flow.volume);
         let inside = |(place, target): (usize, &u32)| match &of.storage.targets[*target as usize].device {
             Device::Disk(k) => Some(Inside::Disk(Box::new(Heads::new(k, of.corner, place)))),
@@ -329,8 +335,12 @@ impl<'a> Run<'a> {
             wire: 0.0,
             inside,
         };
+        let parity = of.array.is_some_and(Array::has_parity) && matches!(of.device, Device::Ssd(_));
+        let slope = if parity { (read(FARTHEST) - read(FARTHEST / 2)) * 2.0 / FARTHEST as f64 } else { 0.0 };
         Run {
             of,
+            read,
+            slope,
             due: Due::default(),
             host: 0.0,
             adapter: 0.0,
@@ -373,14 +383,14 @@ impl<'a> Run<'a> {
     }
 
     /// Something of a command is through.
-    fn deal(&mut self, event: Event, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn deal(&mut self, event: Event, now: f64) {
         match event {
             Event::Issued(_) => {}
-            Event::Sent(at) => self.send(at, read, now),
+            Event::Sent(at) => self.send(at, now),
             Event::Arrived(at) => self.arrived(at, now),
-            Event::Page(at, bytes) => self.page(at, bytes, read, now),
-            Event::Programmed(disk, stripe) => self.programmed(disk, stripe, read, now),
-            Event::Done(at) => self.over(at, read, now),
+            Event::Page(at, bytes) => self.page(at, bytes, now),
+            Event::Programmed(disk, stripe) => self.programmed(disk, stripe, now),
+            Event::Done(at) => self.over(at, now),
         }
     }
 
@@ -431,7 +441,7 @@ impl<'a> Run<'a> {
     }
 
     /// A command is to go to its drive: at once where there is a place.
-    fn send(&mut self, at: u32, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn send(&mut self, at: u32, now: f64) {
         let command = &mut self.commands.all[at as usize];
         command.since = now;
         let drive = &mut self.drives[command.disk as usize];
@@ -440,10 +450,10 @@ impl<'a> Run<'a> {
             return;
         }
         drive.there += 1;
-        self.go(at, read, now);
+        self.go(at, now);
     }
 
-    fn go(&mut self, at: u32, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn go(&mut self, at: u32, now: f64) {
         let command = &mut self.commands.all[at as usize];
         let under = &mut self.steps.all[command.step as usize];
         under.waits = under.waits.max(now - command.since);
@@ -456,9 +466,8 @@ impl<'a> Run<'a> {
                     Inside::Disk(_) => 0.0,
                 };
                 // Behind others, it takes what so much more of a long read does.
-                let slope = (read(FARTHEST) - read(FARTHEST / 2)) * 2.0 / FARTHEST as f64;
-                let behind = drive.read + command.bytes as f64 * slope;
-                drive.read = behind.max(now + read(command.bytes));
+                let behind = drive.read + command.bytes as f64 * self.slope;
+                drive.read = behind.max(now + (self.read)(command.bytes));
                 self.due.add(drive.read + held, Event::Done(at));
             }
             _ => self.due.add(now + self.of.lead, Event::Arrived(at)),
@@ -503,46 +512,46 @@ impl<'a> Run<'a> {
     }
 
     /// A page is in a drive's buffer.
-    fn page(&mut self, at: u32, bytes: u64, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn page(&mut self, at: u32, bytes: u64, now: f64) {
         let disk = self.commands.all[at as usize].disk;
         let Inside::Flash(flash) = &mut self.drives[disk as usize].inside else { return };
         if let (stripe, Some(ends)) = flash.page(if self.cached { NOBODY } else { at }, bytes, now) {
             self.due.add(ends, Event::Programmed(disk, stripe as u32));
         }
         if self.cached {
-            self.through(at, read, now);
+            self.through(at, now);
         }
     }
 
     /// A stripe is programmed.
-    fn programmed(&mut self, disk: u32, stripe: u32, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn programmed(&mut self, disk: u32, stripe: u32, now: f64) {
         let Inside::Flash(flash) = &mut self.drives[disk as usize].inside else { return };
         let (pages, next, come) = flash.programmed(stripe as usize, now);
         if let Some(ends) = next {
             self.due.add(ends, Event::Programmed(disk, stripe));
         }
         for (at, _) in pages.into_iter().filter(|page| page.0 != NOBODY) {
-            self.through(at, read, now);
+            self.through(at, now);
         }
         come.into_iter().for_each(|at| self.come(at, now));
     }
 
     /// A page of a command is done.
-    fn through(&mut self, at: u32, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn through(&mut self, at: u32, now: f64) {
         let command = &mut self.commands.all[at as usize];
         command.left -= 1;
         if command.left == 0 {
-            self.over(at, read, now);
+            self.over(at, now);
         }
     }
 
     /// A command is done.
-    fn over(&mut self, at: u32, read: &dyn Fn(u64) -> f64, now: f64) {
+    fn over(&mut self, at: u32, now: f64) {
         let Command { step, disk, read: reads, since, .. } = self.commands.remove(at);
         self.held += now - since;
         let drive = &mut self.drives[disk as usize];
         match drive.places.pop_front() {
-            Some(next) => self.go(next, read, now),
+            Some(next) => self.go(next, now),
             None => drive.there -= 1,
         }
         let under = &mut self.steps.all[step as usize];
@@ -671,7 +680,7 @@ impl One<'_> {
         if empty || storage.adapter(self.flow).is_some_and(|own| own.writes_back()) {
             return None;
         }
-        let alone = |all: &Drives, read: &dyn Fn(u64) -> f64| all.in_turn((1, false), k, read);
+        let alone = |all: &Drives, read: Reading| all.in_turn((1, false), k, read);
         self.follow(k, cores, |all, most, read| {
             // What one takes by itself at a drive is known better, frame by frame: that is on the way.
             let more = self.known_alone(k).and_then(|known| Some(known - alone(all, read)?.time)).unwrap_or(0.0);
@@ -704,7 +713,7 @@ impl One<'_> {
     }
 
     /// Follows writes to drives, at most so many outstanding, that so many cores issue.
-    fn follow<T>(&self, k: Kind, cores: f64, of: impl Fn(&Drives, u32, &dyn Fn(u64) -> f64) -> Option<T>) -> Option<T> {
+    fn follow<T>(&self, k: Kind, cores: f64, of: impl Fn(&Drives, u32, Reading) -> Option<T>) -> Option<T> {
         let (storage, c, flow) = (&*self.plan.storage, self.corner, self.flow);
         let (array, device, first, most) = drives_of(storage, c, flow, k).filter(|_| self.ends == Ends::Usual)?;
         let target = &storage.targets[first as usize];
@@ -722,27 +731,37 @@ impl One<'_> {
         let one = |read: bool, bytes: f64| Kind { bytes, read, random: 0.0, anywhere: 0.0, ..k };
         let of_nvme =
             |drive: &nvme::Drive| (self.paces_of(drive)[0], drive.controller.keys.max_transfer.at(c).0.max(1));
-        let cores = cores.max(1.0);
+        let (cores, beside) = (cores.max(1.0), command + program);
+        let plain = Drives {
+            device,
+            storage,
+            corner: c,
+            array,
+            flow,
+            host: submit / cores,
+            around: 0.0,
+            given: 0.0,
+            parity: 0.0,
+            again: 0.0,
+            command,
+            lead: 0.0,
+            wire: rate,
+            largest: u64::MAX,
+            depth: u32::MAX,
+            by_host: true,
+        };
         if let Some(drive) = nvme::drives(storage, flow).first() {
             let (wire, largest) = of_nvme(drive);
             let (host, wake) = (array.and_then(Array::host), self.wake());
             let all = Drives {
-                device,
-                storage,
-                corner: c,
-                array,
-                flow,
-                host: submit / cores,
                 around: wake,
                 given: host.map_or(0.0, |h| h.command.at(c).seconds() / cores),
                 parity: host.map_or(0.0, |h| 1.0 / h.parity.at(c).bytes().max(1.0) / cores),
                 again: wake,
-                command,
-                lead: (self.of_queue(drive, one(false, 1.0)) - command - program).max(0.0),
+                lead: (self.of_queue(drive, one(false, 1.0)) - beside).max(0.0),
                 wire: wire.max(rate),
                 largest,
-                depth: u32::MAX,
-                by_host: true,
+                ..plain
             };
             return of(&all, most, &straight(|bytes| self.of_queue(drive, one(true, bytes))));
         }
@@ -764,22 +783,15 @@ impl One<'_> {
         };
         let at_drive = |read: bool, bytes: f64| self.target(own, first, one(read, bytes), bytes, other);
         let all = Drives {
-            device,
-            storage,
-            corner: c,
-            array,
-            flow,
-            host: submit / cores,
             around: self.around(own) - submit + fetched,
             given: keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(c).seconds()),
             parity: keys.xor_rate.as_ref().map_or(0.0, |q| 1.0 / q.at(c).bytes()),
-            again: 0.0,
-            command,
-            lead: (at_drive(false, 1.0) - command - program).max(0.0),
+            lead: (at_drive(false, 1.0) - beside).max(0.0),
             wire: wire.max(rate).max(pace),
             largest,
             depth: keys.queue_depth.at(c).get(),
             by_host: false,
+            ..plain
         };
         of(&all, most, &straight(|bytes| at_drive(true, bytes)))
     }
