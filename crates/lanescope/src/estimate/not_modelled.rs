@@ -5,7 +5,7 @@ use crate::estimate::ethernet::MOST_PAIRS;
 use crate::estimate::storage::followed;
 use crate::plan::Plan;
 use crate::plan::storage::{IoFlow, Volume};
-use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
+use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, UNTRANSLATED, not_modelled};
 use crate::scenario::Stated;
 use crate::scenario::keys::Line;
 use crate::scenario::quantity::Corner;
@@ -38,8 +38,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         "only the mean rate counts, however operations arrive: queueing is not modelled",
     )
     .when(|_, s| s.value != "even"),
-    Gap::always("root-complex", &["iommu"], "translation", "peer-to-peer transactions are not translated")
-        .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
+    UNTRANSLATED,
     // Ethernet: what waits, is paused, dropped or slowed down is not in it.
     Gap::always(
         "send",

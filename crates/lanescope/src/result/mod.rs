@@ -11,7 +11,7 @@ mod pcie;
 mod simulation;
 mod storage;
 
-pub(crate) use core::gap::{DCQCN, NO_OFFSETS, OVER_A_FABRIC};
+pub(crate) use core::gap::{DCQCN, NO_OFFSETS, OVER_A_FABRIC, UNTRANSLATED};
 pub use core::gap::{Gap, not_modelled};
 pub use core::timeline;
 pub use ethernet::{Crossed, Crossing};

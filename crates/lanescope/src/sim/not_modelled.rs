@@ -2,7 +2,7 @@
 //! what is missing here.
 
 use crate::plan::Plan;
-use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
+use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, UNTRANSLATED, not_modelled};
 use crate::scenario::Stated;
 use crate::scenario::keys::SimulationLevel;
 
@@ -12,8 +12,7 @@ pub(super) const FIXED_LENGTH: Gap =
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
-    Gap::always("root-complex", &["iommu"], "translation", "peer-to-peer transactions are not translated")
-        .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
+    UNTRANSLATED,
     OVER_A_FABRIC,
     NO_OFFSETS,
     // One of the two says how long: a stated length is kept, however tight the means are.

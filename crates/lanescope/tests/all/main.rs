@@ -21,6 +21,7 @@ mod iometer;
 mod iommu;
 mod iozone;
 mod keys;
+mod limits;
 mod mixtures;
 mod mpi;
 mod network;

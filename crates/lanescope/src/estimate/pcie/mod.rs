@@ -2,6 +2,7 @@
 //! packet by itself, and what an upgrade would give.
 
 pub(in crate::estimate) mod answers;
+mod credit_loop;
 pub(in crate::estimate) mod dllps;
 pub(in crate::estimate) mod latency;
 pub(in crate::estimate) mod queues;

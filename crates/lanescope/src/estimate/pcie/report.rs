@@ -3,8 +3,8 @@
 use crate::estimate::core::alike;
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Ceiling, Key};
-use crate::estimate::pcie::latency::{Unloaded, last_piece};
-use crate::estimate::pcie::requester::{ends_with_operation, operation};
+use crate::estimate::pcie::latency::Unloaded;
+use crate::estimate::pcie::requester::{ends_with_operation, held_back, operation};
 use crate::estimate::{Outcome, alone, binding, bound_of_framing, bounds, element};
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self as protocol, Class};
@@ -104,55 +104,21 @@ fn slowest(plan: &Plan, corner: Corner, outcome: &Outcome, members: &[usize]) ->
     let mut worst = Times::default();
     for &i in members {
         let flow = &plan.flows[i];
-        let (mut time, mut piece) = (operation(plan, corner, flow), plan.write_payload(corner, flow));
+        let mut time = operation(plan, corner, flow);
         if flow.reads() {
             let request = plan.request_size(corner, flow);
             let size = flow.size.at(corner).0.min(request);
             let read = Unloaded::new(plan, corner).read(flow, size, request);
             worst.first = worst.first.max(read.first * 1e-9);
             worst.request = worst.request.max(read.last * 1e-9);
-            piece = request;
         }
         if flow.op.typical != Do::Alternate {
-            time = time.max(held_back(plan, corner, outcome, i, piece));
+            let only = [i];
+            time = time.max(held_back(Unloaded::new(plan, corner), outcome.used_by(&only), i));
         }
         worst.operation = worst.operation.max(time * 1e-9);
     }
     worst
-}
-
-/// What an operation of a flow takes at least where something on its way has a rate of its own, ns: its last piece goes
-/// unloaded when that has taken in all before it. A memory takes writes in from when the first is there.
-fn held_back(plan: &Plan, corner: Corner, outcome: &Outcome, i: usize, piece: u64) -> f64 {
-    let flow = &plan.flows[i];
-    let size = flow.size.at(corner).0;
-    let last = last_piece(size, piece);
-    let unloaded = |bytes: u64| match flow.reads() {
-        true => Unloaded::new(plan, corner).read(flow, bytes, bytes).last,
-        false => Unloaded::new(plan, corner).write(flow, bytes),
-    };
-    let (of_last, of_first) = (unloaded(last), unloaded(piece.min(size)));
-    let only = [i];
-    let times = outcome.used_by(&only).filter_map(|r| {
-        let takes: f64 = r.uses.iter().filter(|u| u.flow == i).map(|u| u.weight).sum();
-        let (begins, bytes) = match r.key {
-            Key::Memory(..) if !flow.reads() => (of_first, size - last),
-            Key::Memory(..) | Key::Core(_) => (of_last, size - last),
-            Key::Engine(_, Ceiling::ReadInterval | Ceiling::WriteInterval | Ceiling::Port) => return None,
-            // An engine that was idle lets one pass by at once.
-            Key::Engine(..) => (of_last, (size - last).saturating_sub(piece)),
-            // So many are worked on at once, and no others before one is done; those of the last round go together.
-            Key::ReadsInFlight(_) => {
-                let most = r.capacity.max(1.0) as u64;
-                let before = (size.div_ceil(piece).div_ceil(most) - 1).saturating_mul(most).saturating_mul(piece);
-                let round = size.saturating_sub(before).max(1);
-                (Unloaded::new(plan, corner).read(flow, round, piece.min(round)).last, before)
-            }
-            _ => return None,
-        };
-        Some(begins + bytes as f64 * takes / r.capacity * 1e9)
-    });
-    times.fold(0.0, f64::max)
 }
 
 /// The name of the element behind something with a capacity.

@@ -8,7 +8,8 @@
 //! (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
 
 use crate::estimate::core::elements::{Ceiling, Key};
-use crate::estimate::pcie::latency::{self, Train, Unloaded};
+use crate::estimate::core::fill::Resource;
+use crate::estimate::pcie::latency::{self, Train, Unloaded, last_piece};
 use crate::estimate::pcie::walks;
 use crate::plan::{Asking, Flow, Hop, Plan, Program};
 use crate::protocol::pcie;
@@ -279,6 +280,98 @@ fn round(empty: Unloaded, flow: &Flow) -> Option<f64> {
             Some(longest)
         }
         None => None,
+    }
+}
+
+/// What an operation of a flow takes at least where something on its way has a rate of its own, ns: its last piece goes
+/// unloaded when that has taken in all before it. A memory takes writes in from when the first is there.
+pub(in crate::estimate) fn held_back<'a>(
+    empty: Unloaded,
+    resources: impl Iterator<Item = &'a Resource<Key>>,
+    i: usize,
+) -> f64 {
+    let Unloaded { plan, corner, .. } = empty;
+    let flow = &plan.flows[i];
+    let size = flow.size.at(corner).0;
+    let piece = if flow.reads() { plan.request_size(corner, flow) } else { plan.write_payload(corner, flow) };
+    let last = last_piece(size, piece);
+    let unloaded = |bytes: u64| match flow.reads() {
+        true => empty.read(flow, bytes, bytes).last,
+        false => empty.write(flow, bytes),
+    };
+    let (of_last, of_first) = (unloaded(last), unloaded(piece.min(size)));
+    let times = resources.filter_map(|r| {
+        let takes: f64 = r.uses.iter().filter(|u| u.flow == i).map(|u| u.weight).sum();
+        // Descriptors and entries of packets are no part of one.
+        let takes = if matches!(r.key, Key::Memory(..)) { takes.min(1.0) } else { takes };
+        let (begins, bytes) = match r.key {
+            Key::Core(_) if flow.packets => return None,
+            Key::ReadsInFlight(_) if !flow.reads() => return None,
+            Key::Memory(..) if !flow.reads() => (of_first, size - last),
+            Key::Memory(..) | Key::Core(_) => (of_last, size - last),
+            Key::Engine(_, Ceiling::ReadInterval | Ceiling::WriteInterval | Ceiling::Port) => return None,
+            // An engine that was idle lets one pass by at once.
+            Key::Engine(..) => (of_last, (size - last).saturating_sub(piece)),
+            // So many are worked on at once, and no others before one is done; those of the last round go together.
+            Key::ReadsInFlight(_) => {
+                let (most, all) = (r.capacity.max(1.0) as u64, size.div_ceil(piece));
+                let before = (all.div_ceil(most) - 1).saturating_mul(most);
+                let round = size.saturating_sub(before.saturating_mul(piece)).max(1);
+                let rounds = before as f64 / all as f64 * size as f64;
+                (empty.read(flow, round, piece.min(round)).last, rounds as u64)
+            }
+            _ => return None,
+        };
+        Some(begins + bytes as f64 * takes / r.capacity * 1e9)
+    });
+    times.fold(0.0, f64::max)
+}
+
+/// Adds what something with a rate of its own holds an operation back to what keeps the next one of a closed load
+/// waiting, and credits, for which the last TLP of a write of a flow waits so long (`last_begins`, seconds). What is
+/// drawn is for page walks to say.
+pub(in crate::estimate) fn wait_for_rates(
+    plan: &Plan,
+    corner: Corner,
+    resources: &mut [Resource<Key>],
+    last_begins: &[f64],
+) {
+    let waits = |i: usize, time: f64| {
+        let flow = &plan.flows[i];
+        let Program::Closed { think, round_trip: None, .. } = flow.program else { return None };
+        let one_way = !(flow.reads() && flow.writes());
+        (one_way && time > 0.0).then(|| (time + think.ns()) * 1e-9 / flow.size.at(corner).f64())
+    };
+    let closed: Vec<(usize, usize)> = resources
+        .iter()
+        .enumerate()
+        .filter_map(|(at, r)| match r.key {
+            Key::Outstanding(i) => Some((at, i)),
+            _ => None,
+        })
+        .collect();
+    if closed.is_empty() {
+        return;
+    }
+    let mut of_flow: Vec<Vec<usize>> = vec![Vec::new(); plan.flows.len()];
+    let has_rate = |key: Key| matches!(key, Key::Memory(..) | Key::Core(_) | Key::Engine(..) | Key::ReadsInFlight(_));
+    for (at, r) in resources.iter().enumerate().filter(|(_, r)| has_rate(r.key)) {
+        r.uses.iter().filter(|u| u.flow < plan.flows.len()).for_each(|u| of_flow[u.flow].push(at));
+    }
+    let empty = Unloaded::new(plan, corner);
+    for (at, i) in closed {
+        let held = |empty: Unloaded| {
+            let flow = &plan.flows[i];
+            let last = last_piece(flow.size.at(corner).0, plan.write_payload(corner, flow));
+            let behind_others = last_begins[i] * 1e9 + if flow.writes() { empty.write(flow, last) } else { 0.0 };
+            held_back(empty, of_flow[i].iter().map(|at| &resources[*at]), i).max(behind_others)
+        };
+        let [time, at_least] = empty.ends(&plan.flows[i], held);
+        let (Some(time), Some(at_least)) = (waits(i, time), waits(i, at_least)) else { continue };
+        for used in resources[at].uses.iter_mut().filter(|u| u.weight < time) {
+            let counted = (used.weight + used.first_least).max(at_least);
+            (used.weight, used.first_least) = (time, counted - time);
+        }
     }
 }
 

@@ -2,15 +2,16 @@
 
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
+use crate::estimate::pcie::credit_loop::{CreditLoop, CreditedTlp};
 use crate::estimate::pcie::slots::{Slots, Wires, of_flow, slots};
 use crate::estimate::pcie::turns::{Followed, beside};
 use crate::estimate::pcie::{dllps, latency, requester, walks};
 use crate::plan::Meeting;
 use crate::plan::pcie::check::{credits, replay_buffer};
-use crate::plan::{Direction, Flow, Hop, PartId, Plan};
+use crate::plan::{Batch, Direction, Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class, Generation, Header};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{Core, Do, Forwarding};
+use crate::scenario::keys::{AddressOrder, Core, Do, Forwarding};
 use crate::scenario::quantity::Corner;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,6 +90,8 @@ pub(in crate::estimate) fn resources(
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
     let beside = beside(plan, corner, followed);
     let walked = walks::ports(plan, corner);
+    let senders = senders(plan);
+    let mut last_begins = vec![0.0; plan.flows.len()];
     let mut add = |key: Key, capacity: f64, used: Use| {
         let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
         match uses.last_mut().filter(|u| u.flow == used.flow) {
@@ -154,30 +157,40 @@ pub(in crate::estimate) fn resources(
         });
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
             let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
-            if let Some(rate) = &k.memory_bandwidth {
-                add(
-                    Key::Memory(flow.target, Do::Alternate),
-                    rate.at(corner).bytes(),
-                    plain(both, turns.reads + turns.writes, end),
-                );
-            }
-            let own = [(Do::Read, turns.reads, &k.read_bandwidth), (Do::Write, turns.writes, &k.write_bandwidth)];
-            for (way, turns, rate) in own {
-                if let (Some(rate), true) = (rate, turns > 0.0) {
-                    add(Key::Memory(flow.target, way), rate.at(corner).bytes(), plain(1.0, turns, end));
+            let size = flow.size.at(corner).f64();
+            // Descriptors and entries of a NIC's packets lie in the same memory: (bytes, TLPs) for each payload byte.
+            let queue = plan.packet_queue(corner, flow);
+            let of = |batch: Batch| {
+                let each = 1.0 / (batch.packets.max(1) as f64 * size);
+                (batch.bytes as f64 * each, each)
+            };
+            let fetched = queue.map_or((0.0, 0.0), |q| of(q.fetch));
+            let entries = queue.map_or((0.0, 0.0), |q| of(q.writes[0]));
+            let moved = |data: bool, turns: f64, beside: (f64, f64)| (f64::from(data) + beside.0, turns + beside.1);
+            let read = moved(flow.reads(), turns.reads, fetched);
+            let written = moved(flow.writes(), turns.writes, entries);
+            let ways = [
+                (Do::Alternate, (read.0 + written.0, read.1 + written.1), &k.memory_bandwidth),
+                (Do::Read, read, &k.read_bandwidth),
+                (Do::Write, written, &k.write_bandwidth),
+            ];
+            for (way, (bytes, turns), rate) in ways {
+                if let (Some(rate), true) = (rate, bytes > 0.0) {
+                    add(Key::Memory(flow.target, way), rate.at(corner).bytes(), plain(bytes, turns, end));
                 }
             }
             backbone(plan, corner, index, &mut add);
             if let (Some(iommu), Some(misses)) = (plan.iommu(corner, flow.target), plan.misses(corner, flow)) {
-                let weight = misses.walks * iommu.interval * 1e-9 / flow.size.at(corner).f64();
+                // In a row, a write of a flow that alternates finds the page that was read.
+                let drawn = if flow.addresses.typical == AddressOrder::Random { both } else { 1.0 };
+                let weight = drawn * misses.walks * iommu.interval * 1e-9 / flow.size.at(corner).f64();
                 let first_least = if misses.certain { 0.0 } else { -weight };
                 let used = Use { first_least, ..plain(weight, turns.reads + turns.writes, end) };
                 add(Key::Walks(flow.target), 1.0, used);
             }
-            if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
-                let request = plan.request_size(corner, flow).min(flow.size.at(corner).0);
-                let weight = plan.completer_latency(corner, flow) * 1e-9 / request as f64;
-                add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, turns.reads, end));
+            if let (Some(n), true) = (&k.reads_in_flight, read.1 > 0.0) {
+                let weight = plan.completer_latency(corner, flow) * 1e-9 * read.1;
+                add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, read.1, end));
             }
         }
         // A core moves whole TLPs without their framing, both ways of a flow added.
@@ -201,9 +214,10 @@ pub(in crate::estimate) fn resources(
                 add(Key::Core(part), rate.at(corner).bytes(), plain(bytes, tlps, hops));
             }
         }
-        credit_loops(plan, corner, flow, &walked, &mut add, &plain);
+        credit_loops(plan, corner, flow, (&walked, &senders), &mut add, &plain, &mut last_begins[index]);
     }
     first.extend(all.into_values());
+    requester::wait_for_rates(plan, corner, &mut first, &last_begins);
     walks::add(plan, corner, &mut first);
     first
 }
@@ -288,20 +302,41 @@ fn passage(plan: &Plan, corner: Corner, [hop, next]: [Hop; 2], bytes: impl Fn(Ge
     (ready + read - coming).max(0.0)
 }
 
+/// How many flows send packets of a class with data over a hop, by hop.
+fn senders(plan: &Plan) -> BTreeMap<(Hop, Class), u32> {
+    let mut all = BTreeMap::new();
+    for flow in plan.flows.iter() {
+        let posted = flow.route.iter().filter(|_| flow.writes() || flow.packets).map(|hop| (*hop, Class::Posted));
+        let answers = flow.back.iter().filter(|_| flow.reads()).map(|hop| (*hop, Class::Completion));
+        posted.chain(answers).for_each(|way| *all.entry(way).or_default() += 1);
+    }
+    all
+}
+
+/// TLPs of an operation that are alike: how many, on average, and bytes of data of each.
+type Alike = (f64, u64);
+
+/// Seconds that the memory of a flow's target takes for each byte that is written, where it has a rate.
+fn taken_in(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    let PartKeys::RootComplex(k) = &plan.part(flow.target).keys else { return 0.0 };
+    let rate = k.memory_bandwidth.as_ref().or(k.write_bandwidth.as_ref());
+    rate.map_or(0.0, |rate| 1.0 / rate.at(corner).bytes())
+}
+
 /// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the
-/// link.
+/// link; and how long the last TLP of a write waits for them at most, seconds.
 fn credit_loops(
     plan: &Plan,
     corner: Corner,
     flow: &Flow,
-    walked: &BTreeSet<Hop>,
+    (walked, senders): (&BTreeSet<Hop>, &BTreeMap<(Hop, Class), u32>),
     add: &mut dyn FnMut(Key, f64, Use),
     plain: &dyn Fn(f64, f64, usize) -> Use,
+    last_begins: &mut f64,
 ) {
     let size = flow.size.at(corner).0;
     let payload = plan.write_payload(corner, flow);
-    // `trains` are TLPs of one size: (how many for each operation, payload of each).
-    let mut class = |hop: Hop, next: Option<&Hop>, hops: usize, class_of: Class, trains: &[(u64, u64)]| {
+    let mut class = |hop: Hop, next: Option<&Hop>, hops: usize, class_of: Class, trains: &[Alike]| {
         let link = plan.link(hop.link);
         let speed = link.speed.at(corner);
         let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class_of);
@@ -312,18 +347,19 @@ fn credit_loops(
             room = [room[0].or(buffer.headers), room[1].or(buffer.data)];
         }
         let header = if class_of == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
+        let wire = |data: u64| pcie::tlp(speed.generation, header, data, false) as f64 / speed.coded().bytes();
         let time = |data: u64| {
-            let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
+            let told = pcie::dllp(speed.generation) as f64 / speed.coded().bytes();
             // A write's data stay until they have crossed a backbone.
             let across = plan.backbone(corner, plan.arrives(hop)).filter(|_| class_of == Class::Posted);
             let across = across.map_or(0.0, |b| b.write_time(data) * 1e-9);
             let passage = next.map_or(0.0, |next| {
                 passage(plan, corner, [hop, *next], |generation| pcie::tlp(generation, header, data, false))
             });
-            wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds() + across + passage
+            wire(data) + told + 2.0 * link.delay.at(corner).seconds() + across + passage
         };
         let sum = |of: &dyn Fn(u64) -> f64| -> f64 {
-            trains.iter().map(|&(n, data)| if n > 0 { n as f64 * of(data) } else { 0.0 }).sum::<f64>() / size as f64
+            trains.iter().map(|&(n, data)| if n > 0.0 { n * of(data) } else { 0.0 }).sum::<f64>() / size as f64
         };
         let tlps = sum(&|_| 1.0);
         // An UpdateFC waits for others that it tells with it, of the receiver's policy or until half of its buffer is
@@ -331,40 +367,91 @@ fn credit_loops(
         let policy = link.update_fc_every.at(corner).0.map_or(1.0, f64::from);
         let gathers = |credits: f64, each: f64| {
             let together = policy.min((0.5 * credits / each).ceil()) - 1.0;
-            let apart = sum(&|data| pcie::tlp(speed.generation, header, data, false) as f64) / tlps;
-            (together * apart / speed.coded().bytes()).min(link.held_back(corner)).max(0.0)
+            let apart = sum(&wire) / tlps;
+            (together * apart).min(link.held_back(corner)).max(0.0)
         };
+        let data_of = |data: u64| pcie::data_credits(data) as f64;
+        // Whose packets are the only ones is followed: it waits for room for a whole one, and for UpdateFCs that wait.
+        let dllp = pcie::dllp(speed.generation) as f64 / speed.coded().bytes();
+        let back = dllp + link.delay.at(corner).seconds();
+        let followed = (senders.get(&(hop, class_of)) == Some(&1)).then(|| CreditLoop {
+            room: room.map(|r| r.map_or(f64::INFINITY, f64::from)),
+            every: link.update_fc_every.at(corner).0,
+            limit: link.held_back(corner),
+            // An Ack that is due with it goes before it.
+            symbol: speed.lanes.count() as f64 / speed.coded().bytes(),
+            memory: if plan.arrives(hop) == flow.target && class_of == Class::Posted {
+                taken_in(plan, corner, flow)
+            } else {
+                0.0
+            },
+            back: back + link.ack_every.at(corner).0.map_or(0.0, |every| dllp / f64::from(every)),
+        });
+        let takes = followed.and_then(|followed| {
+            let one = |&(n, data): &Alike| CreditedTlp {
+                each: n,
+                bytes: data as f64,
+                data: data_of(data),
+                wire: wire(data),
+                inside: time(data) - back,
+            };
+            let some: Vec<CreditedTlp> = trains.iter().filter(|t| t.0 > 0.0).map(one).collect();
+            if class_of == Class::Posted && matches!(flow.program, Program::Closed { .. }) {
+                *last_begins = last_begins.max(followed.last_begins(&some).unwrap_or(0.0));
+            }
+            followed.operation(&some)
+        });
         let mut class = |key: Key, credits: f64, of: &dyn Fn(u64) -> f64| {
             let each = sum(of) / tlps;
             let gathered = gathers(credits, each) * sum(of);
-            let used = plain(sum(&|data| time(data) * of(data)) + gathered, tlps, hops);
-            add(key, credits, Use { first_least: -gathered, ..used });
+            let sure = sum(&|data| time(data) * of(data));
+            let held = takes.map_or(sure + gathered, |takes| takes / size as f64 * credits);
+            add(key, credits, Use { first_least: (sure - held).min(0.0), ..plain(held, tlps, hops) });
         };
+        let has_data = trains.iter().any(|t| t.0 > 0.0 && t.1 > 0);
         if let Some(h) = room[0] {
             class(Key::Credits(hop, class_of, true), h as f64, &|_| 1.0);
         }
-        if let (Some(d), true) = (room[1], trains.iter().any(|t| t.1 > 0)) {
-            class(Key::Credits(hop, class_of, false), d as f64, &|data| pcie::data_credits(data) as f64);
+        if let (Some(d), true) = (room[1], has_data) {
+            class(Key::Credits(hop, class_of, false), d as f64, &data_of);
         }
     };
     let cut = |size: u64, piece: u64| {
         let (full, rest) = pcie::split(size, piece);
-        [(full, piece), (u64::from(rest > 0), rest)]
+        [(full as f64, piece), (if rest > 0 { 1.0 } else { 0.0 }, rest)]
     };
+    // What belongs to a NIC's packets.
+    let queue = plan.packet_queue(corner, flow);
+    let each = |batch: Batch| 1.0 / batch.packets.max(1) as f64;
+    let entries = queue.iter().flat_map(|q| q.writes).map(|batch| (each(batch), batch.bytes));
     for (i, &hop) in flow.route.iter().enumerate() {
         let next = flow.route.get(i + 1);
-        if flow.writes() {
-            class(hop, next, i, Class::Posted, &cut(size, payload));
+        let data = if flow.writes() { cut(size, payload).to_vec() } else { Vec::new() };
+        let posted: Vec<Alike> = data.into_iter().chain(entries.clone()).collect();
+        if !posted.is_empty() {
+            class(hop, next, i, Class::Posted, &posted);
         }
-        if flow.reads() {
-            class(hop, next, i, Class::NonPosted, &[(size.div_ceil(plan.request_size(corner, flow)), 0)]);
+        let asked = if flow.reads() { size.div_ceil(plan.request_size(corner, flow)) as f64 } else { 0.0 };
+        let asked = asked + queue.map_or(0.0, |q| each(q.fetch));
+        if asked > 0.0 {
+            class(hop, next, i, Class::NonPosted, &[(asked, 0)]);
         }
     }
-    for (i, &hop) in flow.back.iter().enumerate().filter(|_| flow.reads()) {
-        let request = plan.request_size(corner, flow);
-        let piece = plan.completion_size(corner, flow, request.min(size));
-        let (full, rest) = pcie::split(size, request);
-        let each = cut(request, piece).map(|(n, data)| (n * full, data));
-        class(hop, flow.back.get(i + 1), place(flow, hop), Class::Completion, &[each, cut(rest, piece)].concat());
+    for (i, &hop) in flow.back.iter().enumerate() {
+        let mut answers: Vec<Alike> = Vec::new();
+        if flow.reads() {
+            let request = plan.request_size(corner, flow);
+            let piece = plan.completion_size(corner, flow, request.min(size));
+            let (full, rest) = pcie::split(size, request);
+            answers.extend(cut(request, piece).map(|(n, data)| (n * full as f64, data)));
+            answers.extend(cut(rest, piece));
+        }
+        if let Some(q) = queue {
+            let piece = plan.completion_size(corner, flow, q.fetch.bytes);
+            answers.extend(cut(q.fetch.bytes, piece).map(|(n, data)| (n * each(q.fetch), data)));
+        }
+        if !answers.is_empty() {
+            class(hop, flow.back.get(i + 1), place(flow, hop), Class::Completion, &answers);
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::estimate::storage::queueing::Station;
 use crate::estimate::storage::reads::Wire;
 use crate::estimate::storage::shape::Shape;
 use crate::estimate::storage::unloaded::One;
-use crate::estimate::storage::write_through::Written;
+use crate::estimate::storage::write_loop::Written;
 use crate::estimate::storage::{Kind, held, kinds};
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume};
 use crate::scenario::keys::{Disk, Ssd};
@@ -297,7 +297,8 @@ fn way(
     ];
     let way = slow.on_the_way(drive, one, workers);
     let follow = way.is_empty().then_some((Wire::in_order(pace * count / one.bytes.max(1.0)), drive.cut(corner)));
-    Beside { stations: [&stations[..], &way].concat(), link: of_drives(count, pace), follow, drives }
+    let strip = array::strip(&slow.plan.storage, flow);
+    Beside { stations: [&stations[..], &way].concat(), link: of_drives(count, pace), follow, drives, strip }
 }
 
 /// Time of an I/O, which takes so long alone, with those that wait beside it at a disk or in a solid-state drive,
@@ -369,7 +370,7 @@ fn queued_behind(slow: &One, array: u32, (k, alone, held, time): (Kind, f64, f64
         Station::one(slow.paces[1] * k.bytes),
     ];
     let link = of_drives(count, slow.paces_of(drive)[1] * k.bytes / count);
-    let beside = Beside { stations, link, follow: None, drives };
+    let beside = Beside { stations, link, follow: None, drives, strip: 0.0 };
     flash::among(drive.flash, corner, k, (n, alone, held), &beside)
 }
 

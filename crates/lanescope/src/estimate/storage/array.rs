@@ -224,6 +224,16 @@ impl Lies {
     }
 }
 
+/// Bytes of an array that lie side by side on one drive; 0 of a drive by itself, and of mirrors, which take turns.
+pub(in crate::estimate) fn strip(storage: &Storage, flow: &IoFlow) -> f64 {
+    match flow.volume {
+        Volume::Array(a) if !storage.arrays[a as usize].mirrors() => {
+            storage.arrays[a as usize].keys.strip.typical.f64()
+        }
+        _ => 0.0,
+    }
+}
+
 /// Solid-state drives on serial links, and what commands of an I/O pass on their way there from so many cores.
 pub(in crate::estimate) fn way<'a>(
     storage: &'a Storage,
@@ -253,7 +263,7 @@ pub(in crate::estimate) fn way<'a>(
     let of_host = Station::of(cores, 1.0, host);
     let stations = vec![of_host, Station::one(given), Station::of_drives(disks, mirrored, cut.pieces, taken)];
     let follow = Some((reads::wire(&keys, k.bytes), reads::Commands::ONE));
-    Some((d, Beside { stations, link, follow, drives: disks }))
+    Some((d, Beside { stations, link, follow, drives: disks, strip: strip(storage, flow) }))
 }
 
 /// Time of one of `n` reads of disks or solid-state drives, or of writes through to them, with those that wait beside

@@ -160,6 +160,8 @@ pub(in crate::estimate) struct Beside {
     pub(in crate::estimate) follow: Option<(Wire, reads::Commands)>,
     /// Drives that share them.
     pub(in crate::estimate) drives: f64,
+    /// Bytes that lie side by side on one of several drives, which one I/O after the other reads; 0 where none do.
+    pub(in crate::estimate) strip: f64,
 }
 
 /// Seconds of one of `n` commands that are outstanding, when it would take so long by itself and wait so long for
@@ -218,5 +220,16 @@ pub(in crate::estimate) fn among(
         (Station::of(channels, touched, service), last),
     ];
     stations.extend(beside.stations.iter().chain([&beside.link]).map(|s| (*s, s.visits)));
-    queue(stations, (n, alone, held))
+    let time = queue(stations, (n, alone, held));
+    if kind.random > 0.0 || held > 0.0 || kind.bytes >= beside.strip {
+        return time;
+    }
+    // As many of those that follow one another are at one drive as lie in a strip: on the same pages, too.
+    let at_work = (f64::from(n) * kind.bytes / beside.strip).clamp(1.0, drives);
+    let of_one = (f64::from(n) / at_work).round().max(1.0) as u32;
+    let link = Station::one(beside.link.service);
+    let side_by_side = beside
+        .follow
+        .and_then(|(wire, cut)| followed::among(k, corner, (kind, cut), wire, (of_one, alone), (&[], &link)));
+    side_by_side.map_or(time, |side_by_side| time.max(side_by_side))
 }

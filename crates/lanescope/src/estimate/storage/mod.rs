@@ -33,6 +33,7 @@ mod stripes;
 mod train;
 pub(in crate::estimate) mod transact;
 mod unloaded;
+mod write_loop;
 mod write_through;
 
 use crate::estimate::core::elements::{Key, OWN, Part};

@@ -104,6 +104,7 @@ impl<'a> Places<'a> {
                     link: Station::one(bytes as f64 / link.rate.bytes()),
                     follow: Some((reads::wire(&link, piece), reads::Commands::ONE)),
                     drives: 1.0,
+                    strip: 0.0,
                 };
                 let n = (outstanding * commands / disks).clamp(1.0, f64::from(self.depth)) * part;
                 let kind = Kind { bytes: piece, ..k };

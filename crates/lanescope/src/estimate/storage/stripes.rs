@@ -8,6 +8,7 @@
 //!
 //! Not in it: reads that suspend programs.
 
+use crate::estimate::storage::reads;
 use crate::scenario::keys::Ssd;
 use crate::scenario::quantity::Corner;
 use crate::tools::mixed;
@@ -18,6 +19,8 @@ use std::collections::VecDeque;
 pub(super) struct Flash<'a> {
     k: &'a Ssd,
     corner: Corner,
+    /// What tells its log from other drives'.
+    log: u64,
     turn: usize,
     stripes: Vec<Stripe>,
     /// When dies, each with its planes, and channels are free, seconds.
@@ -48,11 +51,12 @@ struct Stripe {
 }
 
 impl<'a> Flash<'a> {
-    pub(super) fn new(k: &'a Ssd, corner: Corner) -> Flash<'a> {
+    pub(super) fn new(k: &'a Ssd, corner: Corner, place: usize) -> Flash<'a> {
         let [channels, dies, planes] = [&k.channels, &k.dies, &k.planes].map(|q| q.at(corner).get() as usize);
         Flash {
             k,
             corner,
+            log: mixed(place as u64),
             turn: 0,
             stripes: vec![Stripe::default(); k.stripes.at(corner).get() as usize],
             dies: vec![0.0; channels * dies * planes],
@@ -93,22 +97,29 @@ impl<'a> Flash<'a> {
         self.used == 0 || self.used + bytes <= self.room
     }
 
-    /// How long the pages of a read of so many bytes wait for dies that program or are read, beside their own time.
-    pub(super) fn held(&mut self, bytes: u64, now: f64) -> f64 {
-        if !self.k.die_programs.typical {
-            return 0.0;
-        }
-        let pages = bytes.div_ceil(self.k.page.typical.0.max(1));
-        (0..pages).map(|_| self.sense(now).1).fold(0.0, f64::max)
+    /// How long a read of so many bytes from an offset waits for dies that program or read others: beside its own time,
+    /// in which its pages have met one another already.
+    pub(super) fn held(&mut self, offset: u64, bytes: u64, now: f64) -> f64 {
+        let page = self.k.page.typical.0.max(1);
+        let pages = offset / page..(offset + bytes).div_ceil(page);
+        let waits = |flash: &Flash, page: u64| flash.dies[flash.plane(page)] - now;
+        let most = pages.clone().map(|page| waits(self, page)).fold(0.0, f64::max);
+        pages.for_each(|page| {
+            self.sense(page, now);
+        });
+        most
     }
 
-    /// Reads a page of any plane: which, and how long it waits for that. It is read when the plane is free again.
-    fn sense(&mut self, now: f64) -> (usize, f64) {
-        self.collected += 1;
-        let plane = (mixed(self.collected.rotate_left(32)) % self.dies.len() as u64) as usize;
-        let begins = self.dies[plane].max(now);
-        self.dies[plane] = begins + self.k.read_time.at(self.corner).seconds();
-        (plane, begins - now)
+    /// The plane of a page, as its log has it: anywhere, and always there.
+    fn plane(&self, page: u64) -> usize {
+        (mixed(page ^ self.log) % self.dies.len() as u64) as usize
+    }
+
+    /// Reads a page: of which plane. It is read when the plane is free again.
+    fn sense(&mut self, page: u64, now: f64) -> usize {
+        let plane = self.plane(page);
+        self.dies[plane] = self.dies[plane].max(now) + reads::sense(self.k, self.corner, false);
+        plane
     }
 
     /// A page of somebody, so many bytes of it, is in the buffer: the stripe that it goes to, and when what that takes
@@ -194,7 +205,8 @@ impl<'a> Flash<'a> {
         let moves = k.page.typical.f64() / k.channel_rate.at(corner).bytes();
         let mut all = now;
         for _ in 0..pages {
-            let (plane, _) = self.sense(now);
+            self.collected += 1;
+            let plane = self.sense(mixed(self.collected.rotate_left(32)), now);
             let channel = plane / planes % self.channels.len();
             self.channels[channel] = self.channels[channel].max(self.dies[plane]) + moves;
             all = all.max(self.channels[channel]);

@@ -61,6 +61,18 @@ pub(crate) const OVER_A_FABRIC: Gap = Gap::always(
 pub(crate) const NO_OFFSETS: Gap =
     Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets");
 
+/// What neither translates: addresses are known only of DMA that has a window of them.
+pub(crate) const UNTRANSLATED: Gap = Gap::always(
+    "root-complex",
+    &["iommu"],
+    "translation",
+    "only DMA with a window is translated: no other flows, I/O, messages or peer-to-peer transactions",
+)
+.when(|plan, s| {
+    let of_dma = || plan.flows.iter().any(|f| f.window.is_none());
+    s.value == "on" && (of_dma() || !plan.cluster.jobs.is_empty() || plan.parts.iter().any(|p| p.forwards))
+});
+
 /// What `method` leaves out of what the scenario of a plan states.
 pub fn not_modelled(plan: &Plan, method: &str, gaps: &[Gap]) -> Vec<NotModelled> {
     let one = |s: &Stated| {

@@ -10,7 +10,7 @@ use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pcie::Net;
 use crate::sim::pcie::wire::{Tlp, Wire};
 use crate::units::Pace;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the
 /// memory of a run.
@@ -119,8 +119,12 @@ pub(in crate::sim) struct Completer {
     in_work: u32,
     most: u32,
     held: u32,
-    /// Wires whose next read request waits to be accepted.
-    refused: VecDeque<u32>,
+    /// Wires whose next read request waits to be accepted. They are told that it may come in turn, the one behind the
+    /// last first, and no other request comes before those that are told: whose requests come at the moment at which
+    /// others end had more than its turns.
+    refused: BTreeSet<u32>,
+    told: Vec<u32>,
+    last: u32,
     /// One for writes and reads, or one each, or none.
     memories: Vec<Memory>,
     /// Which of them takes writes, and which reads.
@@ -143,7 +147,9 @@ impl Completer {
             in_work: 0,
             most: most.unwrap_or(u32::MAX),
             held: 0,
-            refused: VecDeque::new(),
+            refused: BTreeSet::new(),
+            told: Vec::new(),
+            last: 0,
             memories: paces.into_iter().map(Memory::new).collect(),
             takes,
             timer: 0,
@@ -159,21 +165,29 @@ impl Completer {
         self.timer = timer;
     }
 
-    /// A read request is here: takes it, or leaves it in its buffer. Says whether it was taken.
+    /// A read request is here, and translated at a moment from now on: takes it, or leaves it in its buffer. Says
+    /// whether it was taken.
     pub(in crate::sim) fn request(
         &mut self,
         wire: u32,
         tlp: &Tlp,
-        now: u64,
+        (now, translated): (u64, u64),
         net: &mut Net,
         agenda: &mut Agenda,
     ) -> bool {
-        if self.in_work >= self.most || self.held >= HELD {
-            self.refused.push_back(wire);
-            return false;
+        match self.told.iter().position(|w| *w == wire) {
+            Some(at) => {
+                self.told.swap_remove(at);
+            }
+            // Nor before those that are told.
+            None if self.has_room() && self.told.is_empty() => {}
+            None => {
+                self.refused.insert(wire);
+                return false;
+            }
         }
         let mut job = Job::of(wire, tlp, net);
-        job.ready = now.saturating_add(self.latency[job.place]);
+        job.ready = translated.saturating_add(self.latency[job.place]);
         self.in_work += 1;
         self.held += 1;
         // In order of the moments, which is that of their coming but for those that were translated first.
@@ -181,6 +195,16 @@ impl Completer {
         let behind = working.iter().rev().take_while(|j| j.ready > job.ready).count();
         working.insert(working.len() - behind, job);
         agenda.by(self.timer, job.ready);
+        if self.most < HELD {
+            // Those behind it wait from now on, and who is next is for turns to say once all that were told are in.
+            let queue = &net.wires[wire as usize].queues[Class::NonPosted as usize];
+            if queue.get(1).is_some_and(|next| next.ready <= now && net.ends(next)) {
+                self.refused.insert(wire);
+            }
+            if self.told.is_empty() {
+                self.accept_more(now, net, agenda);
+            }
+        }
         true
     }
 
@@ -243,6 +267,12 @@ impl Completer {
         agenda.set(self.timer, working.min(memory));
     }
 
+    /// Whether one more read may come that nothing is promised to.
+    fn has_room(&self) -> bool {
+        let told = self.told.len() as u32;
+        self.in_work.saturating_add(told) < self.most && self.held.saturating_add(told) < HELD
+    }
+
     fn leave_work(&mut self, job: Job, now: u64, jobs: &mut Vec<Job>, net: &Net, agenda: &mut Agenda) {
         self.in_work -= 1;
         jobs.push(job);
@@ -256,10 +286,12 @@ impl Completer {
     }
 
     fn accept_more(&mut self, now: u64, net: &Net, agenda: &mut Agenda) {
-        if self.in_work < self.most
-            && self.held < HELD
-            && let Some(wire) = self.refused.pop_front()
+        if self.has_room()
+            && let Some(wire) = self.refused.range(self.last + 1..).chain(&self.refused).next().copied()
         {
+            self.refused.remove(&wire);
+            self.told.push(wire);
+            self.last = wire;
             agenda.set(net.wires[wire as usize].rx + Class::NonPosted as u32, now);
         }
     }

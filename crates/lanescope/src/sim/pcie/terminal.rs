@@ -149,7 +149,7 @@ impl Terminal {
             }
             (_, None) => {
                 let tlp = *tlp;
-                self.completer.request(id, &tlp, at, net, agenda)
+                self.completer.request(id, &tlp, (now, at), net, agenda)
             }
             (_, Some(backbone)) => backbone.read(id, Job::of(id, tlp, net), port, now, agenda),
         };

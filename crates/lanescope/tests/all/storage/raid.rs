@@ -3,7 +3,7 @@
 
 use super::simulate;
 use crate::common::choices::runner;
-use crate::common::{has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
+use crate::common::{by_both, has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
 use lanescope::result::{Report, Simulation};
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
@@ -261,5 +261,23 @@ fn both_drives_of_a_pair_read_alike() {
                 assert!(pair[0].abs_diff(pair[1]) <= in_flight, "{drives} drives, {size}: {up:?}");
             }
         }
+    }
+}
+
+/// I/Os that follow one another lie on the same pages of one drive, however many drives the array has.
+#[test]
+fn small_reads_in_a_row_wait_for_one_page() {
+    for outstanding in [1, 4, 16, 64] {
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\ncount = 4\ncapacity = \"64 GiB\"\n\
+             channels = 8\ndies = 4\npage = \"16 KiB\"\n[links.slot]\nbetween = [\"host\", \"d.*\"]\n\
+             pcie = \"gen4 x4\"\n[parts.a]\nis = \"array\"\nlevel = \"raid0\"\ndisks = [\"d.*\"]\n\
+             [flows.f]\nfrom = \"host\"\nto = \"a\"\ndo = \"io\"\noutstanding = {outstanding}\n\
+             access = {{ size = \"4 KiB\", read = \"100 %\", random = \"0 %\" }}\n\
+             [run]\nfor = \"40 ms\"\nwarmup = \"5 ms\"\n"
+        );
+        let (report, s) = by_both(&text);
+        let off = report.flows[0].share.typical / s.flows[0].rate.mean - 1.0;
+        assert!(off.abs() < 0.12, "{outstanding} outstanding, {off}: {:?}", report.flows[0].bound_by);
     }
 }
