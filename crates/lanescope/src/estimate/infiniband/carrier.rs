@@ -464,6 +464,7 @@ impl Carrier {
             let total = (train.n - 1.0) * pace + if many { last } else { paced_last };
             // Others follow its last packet.
             self.paced[hop.timeline] += (train.n - 1.0) * pace + paced_last;
+            let total = total.round();
             let free = self.book(hop.timeline, when.first, total, !many);
             if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
                 *packets += train.n;
@@ -488,7 +489,8 @@ impl Carrier {
                 first: begin + size - lead(size) + after,
                 full: full_end - lead(size) + after,
                 last: end - lead(last) + after,
-            };
+            }
+            .rounded();
         }
         let engine = packet(other.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(target.inward), when, &train, engine, engine);
@@ -553,7 +555,7 @@ impl Carrier {
             let queued = self.book(hop.timeline, at, size, true) - size;
             let begin = if i == 0 { queued.min(at + most * hop.byte) } else { queued };
             at = begin + size - hop.gap * hop.byte - hop.lead(hops.get(i + 1), size, ethernet);
-            at += hop.delay + hop.latency;
+            at = (at + hop.delay + hop.latency).round();
             if hop.credit.is_some() {
                 let buffer = &mut self.buffers[hop.timeline];
                 buffer.untold = buffer.acknowledged();
@@ -585,7 +587,7 @@ impl Carrier {
     fn stage(&mut self, track: Track, when: When, train: &Train, full: Leg, last: Leg) -> When {
         let Track { shared: bus, own, against } = track;
         let (rest, more) = (train.n - 1.0, train.n > 1.0);
-        let crowded = against != own && self.free[against].free > when.first;
+        let crowded = against != own && self.free[against].free() > when.first;
         let [full_shared, last_shared] = [full, last].map(|l| if crowded { l.crowded } else { l.shared });
         let [shared, pace] = [rest * full_shared + last_shared, rest * full.next + last.next];
         let busy = self.book(bus, when.first, shared, !more);
@@ -599,13 +601,13 @@ impl Carrier {
         if !more {
             // One packet waits for those before it.
             let end = (busy - shared).max(mine - pace) + last.alone;
-            return When { first: end, full: end, last: end };
+            return When { first: end, full: end, last: end }.rounded();
         }
         // The first takes its whole time, the others follow as fast as they may.
         let first = when.first + full.alone;
         let others = (busy - last_shared - full_shared).max(mine - last.next - full.next) + full.alone;
         let before = (first + (rest - 1.0) * full.next).max(when.full + full.alone).max(others);
-        When { first, full: before, last: (before + last.next).max(when.last + last.alone) }
+        When { first, full: before, last: (before + last.next).max(when.last + last.alone) }.rounded()
     }
 
     /// Of each adapter the number of its class.
@@ -701,6 +703,13 @@ struct When {
     first: f64,
     full: f64,
     last: f64,
+}
+
+impl When {
+    /// In whole femtoseconds, as timelines have them: what goes on at once begins no later than it comes.
+    fn rounded(self) -> When {
+        When { first: self.first.round(), full: self.full.round(), last: self.last.round() }
+    }
 }
 
 /// The packets of a message: how many, and the payload of a full one and of the last.

@@ -12,6 +12,7 @@ mod laws;
 mod ledger;
 mod random_clusters;
 mod roce;
+mod rows;
 mod slots;
 mod ways;
 
