@@ -7,6 +7,7 @@
 //! the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A
 //! shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
 //! Before a buffer of InfiniBand packets wait for credit, and find what the messages before have left of it (`credit`).
+//! Messages of one queue pair go one after the other: a clear-to-send behind data waits for the last of these.
 
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
@@ -143,6 +144,9 @@ pub(in crate::estimate) struct Carrier {
     /// When the last of the messages in order has come, by its ends and queue pair. A shorter packet could
     /// overtake the one before it on a timeline, in a pause that had no room for that.
     came: HashMap<([u32; 2], u32), f64>,
+    /// When the last packet of the last message has gone onto the first wire, by its ends and queue pair: an adapter
+    /// deals with the work requests of a queue pair in order (IBA 9.5), so the next one has no packet before that.
+    left: HashMap<([u32; 2], u32), f64>,
     /// Messages that ranks with several queue pairs have handed over, by their numbers: data that were arranged, and
     /// all else.
     given: HashMap<([u32; 2], bool), u32>,
@@ -211,6 +215,7 @@ impl Carrier {
             moved: vec![[[0.0; 3]; 3]; cluster.adapters.len()],
             hops: Vec::new(),
             came: HashMap::new(),
+            left: HashMap::new(),
             given: HashMap::new(),
         };
         carrier.takes = carrier.takes();
@@ -445,6 +450,10 @@ impl Carrier {
         let of = |position, payload| Packet { operation, service: Service::Rc, position, payload }.blocks(INFINIBAND);
         let (blocks_full, blocks_last) = (of(Position::Middle, train.full), of(end, train.last));
         let largest = self.largest;
+        let queue = (endpoints, connection);
+        if let Some(left) = self.left.get(&queue) {
+            when = When { first: when.first.max(*left), full: when.full.max(*left), last: when.last.max(*left) };
+        }
         for (i, hop) in hops.iter().enumerate() {
             let [full, last, gap] = [full, last, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
@@ -483,6 +492,9 @@ impl Carrier {
             let before = full_begins + full;
             let full_end = if many { before.max(when.full + full).max(last_begins) } else { begin + last };
             let end = if many { (full_end + last).max(when.last + last) } else { full_end };
+            if i == 0 {
+                self.left.insert(queue, end);
+            }
             let lead = |size: f64| hop.lead(hops.get(i + 1), size, ethernet);
             let (size, after) = (if many { full } else { last }, hop.delay + hop.latency - gap);
             when = When {
@@ -624,6 +636,7 @@ impl Carrier {
         self.paced.fill(0.0);
         self.moved.fill([[0.0; PIECES]; WAYS]);
         self.came.clear();
+        self.left.clear();
         let (arrived, sent) = self.carry_by(&Post { at: 0, ..*post }, job, connection);
         let ranks = [post.from, post.to];
         self.way(job, ranks, connection);
