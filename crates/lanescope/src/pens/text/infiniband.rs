@@ -67,16 +67,32 @@ fn cut(p: &ProgramReport) -> bool {
     p.rows.iter().any(|r| r.simulated < r.repetitions)
 }
 
-/// Until the last rank has ended.
+/// Whether two answers are of the same program, row by row as often repeated.
+fn alike(a: &ProgramReport, b: &ProgramReport) -> bool {
+    a.rows.iter().map(|r| r.simulated).eq(b.rows.iter().map(|r| r.simulated))
+}
+
+/// ` for 1025 repetitions`: of all rows together.
+fn repeated(p: &ProgramReport) -> String {
+    let n: u64 = p.rows.iter().map(|r| r.simulated).sum();
+    format!(" for {n} repetition{}", if n == 1 { "" } else { "s" })
+}
+
+/// Until the last rank has ended. Where rows end when they are steady, each answer may have repeated them another
+/// number of times: then each says how often.
 fn times(out: &mut String, k: &Known, paint: Paint) {
     let _ = write!(out, "  time       ");
+    let of_both = k.program.into_iter().chain(k.estimates);
+    let counted = k.program.or(k.estimates.first()).is_some_and(|p| of_both.clone().any(|other| !alike(p, other)));
     match (k.estimates.first(), k.trouble) {
         (_, Some(trouble)) => {
             let _ = write!(out, "{}no estimate{}: {trouble}", paint.alarm, paint.off);
         }
         (Some(e), _) => {
-            let all: Vec<f64> = k.estimates.iter().map(|e| e.time).collect();
-            let _ = write!(out, "{}{}{} estimated{}", paint.strong, human_time(e.time), paint.off, spread(&all));
+            // Times of other numbers of repetitions are no range of this one.
+            let all: Vec<f64> = k.estimates.iter().filter(|other| alike(other, e)).map(|e| e.time).collect();
+            let times = if counted { repeated(e) } else { String::new() };
+            let _ = write!(out, "{}{}{} estimated{times}{}", paint.strong, human_time(e.time), paint.off, spread(&all));
         }
         (None, None) => {}
     }
@@ -88,8 +104,11 @@ fn times(out: &mut String, k: &Known, paint: Paint) {
         if !k.ended {
             out.push_str(" so far");
         }
-        let alike = k.ended && !cut(p);
-        if let Some(off) = k.estimates.first().filter(|e| alike && !cut(e)).and_then(|e| off(p.time, e.time)) {
+        if counted {
+            out.push_str(&repeated(p));
+        }
+        let same = |e: &&ProgramReport| k.ended && alike(p, e);
+        if let Some(off) = k.estimates.first().filter(same).and_then(|e| off(p.time, e.time)) {
             let _ = write!(out, " ({off})");
         }
     }
@@ -98,7 +117,7 @@ fn times(out: &mut String, k: &Known, paint: Paint) {
         if p.bytes > 0 {
             let _ = write!(out, ", {} MB", digits(p.bytes as f64 / 1e6));
         }
-        if cut(p) {
+        if k.program.into_iter().chain(k.estimates.first()).any(cut) {
             out.push_str("; rows ended when they were steady");
         }
     }

@@ -1,10 +1,12 @@
 //! Rows of an instrument: each is timed by itself, so what it takes hangs neither on other rows nor on the hour.
 
 use super::agree::alike;
+use super::simulate_by;
 use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::grow::cluster::grow;
 use crate::common::{flow, plan, run};
 use lanescope::estimate::estimate;
+use lanescope::result::{ProgramRow, Report};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -74,4 +76,40 @@ fn messages_take_the_same_at_any_hour() {
     println!("{} programs, at most {:.3e} apart", ran.get(), worst.get());
     none_apart(result, &wrong.into_inner());
     assert!(ran.get() > 0, "some programs should run");
+}
+
+/// Rows end when they are steady, so each method may repeat them another number of times. Then the time of the whole
+/// says of how many repetitions it is, and is held against no other.
+#[test]
+fn the_time_of_a_program_says_of_how_many_repetitions_it_is() {
+    let text = "[parts.n]\nis = \"channel-adapter\"\ncount = 3\n[parts.sw]\nis = \"infiniband-switch\"\n[links.c]\n\
+                between = [\"n.*\", \"sw\"]\ninfiniband = \"edr 4x\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\n\
+                benchmark = \"osu_alltoall\"\nsizes = [\"8 B\", \"1 KiB\"]\n";
+    let (made, d) = plan(text, &[]);
+    let made = made.expect("it is planned");
+    let report = estimate(&made, &d).with(simulate_by(&made, u64::MAX));
+    let line = |report: &Report| {
+        let said = lanescope::pens::text::report(report, lanescope::pens::Paint::default(), false);
+        said.lines().find(|l| l.starts_with("  time ")).expect("a line").to_owned()
+    };
+    let counts = |rows: &[ProgramRow]| rows.iter().map(|r| r.simulated).sum::<u64>();
+    let simulated = |report: &Report| {
+        let simulation = report.simulation.as_ref().expect("it was simulated");
+        counts(&simulation.flows[0].program.as_ref().expect("a program").rows)
+    };
+    let mut other = report.clone();
+    // One repetition more of its first row.
+    other.flows[0].programs[0].rows[0].simulated = simulated(&report) + 1;
+    let n = counts(&other.flows[0].programs[0].rows);
+    let said = line(&other);
+    assert!(said.contains(&format!(" estimated for {n} repetitions")), "{said}");
+    assert!(said.contains(&format!(" simulated for {} repetitions;", simulated(&report))), "{said}");
+    // As often as each other, they are one program, and are compared.
+    let mut same = report.clone();
+    let rows = &report.simulation.as_ref().expect("it was simulated").flows[0].program.as_ref().expect("one").rows;
+    for program in &mut same.flows[0].programs {
+        program.rows.iter_mut().zip(rows).for_each(|(row, seen)| row.simulated = seen.simulated);
+    }
+    let said = line(&same);
+    assert!(said.contains(" %)") && !said.contains(" repetitions"), "{said}");
 }
