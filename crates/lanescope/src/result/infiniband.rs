@@ -226,8 +226,10 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]
             continue;
         };
         let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
-        // Whatever holds a program up makes none quicker.
-        let links = seen.links(simulation).filter(|_| off > 0.0);
+        // Whatever holds a program up makes none quicker, and holds up its messages: a wire waits for credit or for its
+        // host in the closed form, too.
+        let longer = seen.latency.mean > flow.latency.typical;
+        let links = seen.links(simulation).filter(|_| off > 0.0 && longer);
         let held = links.flat_map(|l| CAUSES.map(|(cause, word)| (part(l, cause), l, cause, word)));
         // What takes less than a quarter of the time in question explains none of it.
         let enough = (off / (1.0 + off)).abs() / 4.0;
@@ -256,13 +258,18 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]
                         one another"
                     }
                 };
-                // The mean of all messages explains a time only if it is longer where that is, or shorter.
+                // The mean of all messages explains a time only if it is longer where that is, or shorter, by a good
+                // part of it.
                 let (simulated, closed) = (seen.latency.mean, flow.latency.typical);
-                let why = if (simulated > closed) == (off > 0.0) {
+                let why = if (simulated / closed - 1.0) / off > 0.25 {
                     let [simulated, closed] = [simulated, closed].map(human_time);
                     format!("a message takes {simulated}, {closed} as estimated: {meet}")
-                } else {
+                } else if simulation.flow_level {
                     meet.to_owned()
+                } else {
+                    "messages that meet go in another order, so other ranks wait: the estimate carries each along its \
+                    whole way when it is handed over, packets go in the order in which they come"
+                        .to_owned()
                 };
                 ("queueing", why)
             }
