@@ -72,27 +72,42 @@ fn alike(a: &ProgramReport, b: &ProgramReport) -> bool {
     a.rows.iter().map(|r| r.simulated).eq(b.rows.iter().map(|r| r.simulated))
 }
 
-/// ` for 1025 repetitions`: of all rows together.
+/// Repetitions of all rows together.
+fn repetitions(p: &ProgramReport) -> u64 {
+    p.rows.iter().map(|r| r.simulated).sum()
+}
+
+/// ` for 1025 repetitions`.
 fn repeated(p: &ProgramReport) -> String {
-    let n: u64 = p.rows.iter().map(|r| r.simulated).sum();
+    let n = repetitions(p);
     format!(" for {n} repetition{}", if n == 1 { "" } else { "s" })
+}
+
+/// ` (284.8 us … 12.53 ms, of 40 to 2100 repetitions)`: where the corners make another number of them, they are said.
+fn corners(estimates: &[ProgramReport]) -> String {
+    let times: Vec<f64> = estimates.iter().map(|e| e.time).collect();
+    let range = spread(&times);
+    if range.is_empty() || estimates.iter().all(|e| alike(e, &estimates[0])) {
+        return range;
+    }
+    let counts = || estimates.iter().map(repetitions);
+    let (low, high) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    format!("{}, of {low} to {high} repetitions)", range.trim_end_matches(')'))
 }
 
 /// Until the last rank has ended. Where rows end when they are steady, each answer may have repeated them another
 /// number of times: then each says how often.
 fn times(out: &mut String, k: &Known, paint: Paint) {
     let _ = write!(out, "  time       ");
-    let of_both = k.program.into_iter().chain(k.estimates);
-    let counted = k.program.or(k.estimates.first()).is_some_and(|p| of_both.clone().any(|other| !alike(p, other)));
+    let counted = k.program.zip(k.estimates.first()).is_some_and(|(p, e)| !alike(p, e));
     match (k.estimates.first(), k.trouble) {
         (_, Some(trouble)) => {
             let _ = write!(out, "{}no estimate{}: {trouble}", paint.alarm, paint.off);
         }
         (Some(e), _) => {
-            // Times of other numbers of repetitions are no range of this one.
-            let all: Vec<f64> = k.estimates.iter().filter(|other| alike(other, e)).map(|e| e.time).collect();
             let times = if counted { repeated(e) } else { String::new() };
-            let _ = write!(out, "{}{}{} estimated{times}{}", paint.strong, human_time(e.time), paint.off, spread(&all));
+            let range = corners(k.estimates);
+            let _ = write!(out, "{}{}{} estimated{times}{range}", paint.strong, human_time(e.time), paint.off);
         }
         (None, None) => {}
     }
@@ -371,6 +386,15 @@ mod tests {
         assert_eq!(spread(&[1e-6, 1e-6, 1.0004e-6]), "");
         assert_eq!(spread(&[1e-6, 2e-6, 0.5e-6]), " (500 ns … 2 us)");
         assert_eq!((off(0.9999999, 1.0).as_deref(), off(1.0, 0.0)), (Some("+0.0 %"), None));
+    }
+
+    #[test]
+    fn a_range_of_other_numbers_of_repetitions_says_so() {
+        let of = |time: f64, n: u64| program(vec![row(Some(8), 1.0, n), row(Some(16), 1.0, 4)], time);
+        assert_eq!(corners(&[of(2e-6, 6), of(3e-6, 6), of(1e-6, 6)]), " (1 us … 3 us)");
+        let apart = [of(2e-6, 6), of(30e-6, 90), of(1e-6, 3)];
+        assert_eq!(corners(&apart), " (1 us … 30 us, of 7 to 94 repetitions)");
+        assert_eq!((repeated(&apart[0]), corners(&apart[..1])), (" for 10 repetitions".into(), String::new()));
     }
 
     #[test]
