@@ -94,22 +94,30 @@ impl<'a, K> Directory<'a, K> {
             return Some(Address { parts: ids.clone(), rest: rest.to_owned(), many: false });
         }
         let (which, after) = rest.split_once('.').unwrap_or((rest, ""));
+        // A count that is varied may be one: then there is no question which.
+        if ids.len() == 1 && !which.starts_with(|c: char| c.is_ascii_digit() || c == '*') {
+            return Some(Address { parts: ids.clone(), rest: rest.to_owned(), many: false });
+        }
         rest = after;
         let range = which.split_once('-').and_then(|(a, b)| Some((a.parse::<usize>().ok()?, b.parse::<usize>().ok()?)));
         let range = range.and_then(|(a, b)| ids.get(a..b.checked_add(1)?)).filter(|r| !r.is_empty());
-        let parts =
-            if which == "*" {
-                ids.clone()
-            } else if let Some(some) = range {
-                some.to_vec()
-            } else if let Some(one) = which.parse::<usize>().ok().and_then(|i| ids.get(i)) {
-                vec![*one]
-            } else {
-                diagnostics.push(Diagnostic::error(span, format!("which {group}? There are {}", ids.len())).hint(
-                    format!("write {group}.0 to {group}.{0}, {group}.0-{0}, or {group}.* for all", ids.len() - 1),
-                ));
-                return None;
+        let parts = if which == "*" {
+            ids.clone()
+        } else if let Some(some) = range {
+            some.to_vec()
+        } else if let Some(one) = which.parse::<usize>().ok().and_then(|i| ids.get(i)) {
+            vec![*one]
+        } else {
+            let (what, hint) = match ids.len() {
+                1 => (format!("there is one {group}"), format!("write {group} or {group}.0")),
+                n => (
+                    format!("which {group}? There are {n}"),
+                    format!("write {group}.0 to {group}.{0}, {group}.0-{0}, or {group}.* for all", n - 1),
+                ),
             };
+            diagnostics.push(Diagnostic::error(span, what).hint(hint));
+            return None;
+        };
         Some(Address { many: which == "*" || range.is_some(), parts, rest: rest.to_owned() })
     }
 }
