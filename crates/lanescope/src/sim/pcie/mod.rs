@@ -110,6 +110,8 @@ pub(in crate::sim) struct FlowState {
     /// Of another side's: whether it moves what surrounds data, and the flow through whose queue its transfers go.
     control: bool,
     rides: u32,
+    /// The place of its stream at its requester.
+    place: usize,
 }
 
 impl FlowState {
@@ -352,6 +354,7 @@ impl Fabric {
                 doorbell,
                 control: flow.control,
                 rides: flow.rides.map_or(net.flows.len() as u32, |f| f.0),
+                place: 0,
             });
         }
         let forks = forks(&net);
@@ -447,12 +450,8 @@ impl Fabric {
         let (port, tx) = (wire.port_from as usize, wire.tx);
         let at = wire.next_at.max(transfer.born);
         let Part::Terminal(terminal) = &mut self.parts[wire.from as usize] else { return };
-        let function = self.net.flows[flow as usize].function as usize;
-        let requester = &mut terminal.ports[port].requesters[function];
-        if let Some(stream) = requester.streams.iter_mut().find(|s| s.flow == flow)
-            && let Source::ExternallyDriven(transfers) = &mut stream.source
-        {
-            transfers.push_back(transfer);
+        let FlowState { function, place, .. } = self.net.flows[flow as usize];
+        if terminal.ports[port].requesters[function as usize].feed(place, transfer) {
             agenda.by(tx, at);
         }
     }
@@ -498,7 +497,7 @@ impl Fabric {
         }
         let size = flow.size.typical.0;
         let both = if flow.reads() && flow.writes() { 2 } else { 1 };
-        requester.streams.push(Stream {
+        self.net.flows[index].place = requester.add(Stream {
             flow: index as u32,
             shape: Shape {
                 reads: flow.reads(),

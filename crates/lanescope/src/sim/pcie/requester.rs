@@ -9,7 +9,7 @@ use crate::plan::{Batch, PacketQueue};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::result::Idle;
 use crate::sim::core::kernel::NEVER;
-use crate::sim::core::source::{Next, Source};
+use crate::sim::core::source::{Next, Source, Transfer};
 use crate::sim::pcie::limits::{Gate, Limits};
 use crate::sim::pcie::tags::Tags;
 use crate::sim::pcie::wire::Tlp;
@@ -202,10 +202,42 @@ enum Finish {
     Operation(u32),
 }
 
+/// The streams of a requester by what they send, writes and then reads, a bit each: all of them, and those that are not
+/// quiet. A controller has several streams, of which few have something at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sim) struct Kinds {
+    all: [u64; 2],
+    asking: [u64; 2],
+}
+
+impl Kinds {
+    /// Of so many streams as there are bits, if each sends one kind for ever.
+    fn of(streams: &[Stream]) -> Option<Kinds> {
+        let mut kinds = Kinds::default();
+        for (i, stream) in streams.iter().enumerate() {
+            if i >= u64::BITS as usize || stream.packets.is_some() || stream.shape.reads == stream.shape.writes {
+                return None;
+            }
+            let kind = usize::from(stream.shape.reads);
+            kinds.all[kind] |= 1 << i;
+            kinds.asking[kind] |= u64::from(!stream.quiet()) << i;
+        }
+        Some(kinds)
+    }
+
+    /// The first of some from a place on, round about.
+    #[inline]
+    fn first(some: u64, from: usize) -> usize {
+        let behind = some & (u64::MAX << from);
+        if behind != 0 { behind.trailing_zeros() as usize } else { some.trailing_zeros() as usize }
+    }
+}
+
 /// All that one port of a part asks for.
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Requester {
     pub(in crate::sim) streams: Vec<Stream>,
+    kinds: Option<Kinds>,
     /// The flow whose turn it is.
     turn: usize,
     /// The read whose turn it is to take a tag, and the write whose turn it is to take posted credits: what is scarce
@@ -235,6 +267,7 @@ impl Requester {
     pub(in crate::sim) fn new() -> Requester {
         Requester {
             streams: Vec::new(),
+            kinds: None,
             turn: 0,
             turns: [0; 2],
             random: None,
@@ -248,6 +281,24 @@ impl Requester {
             finishing: VecDeque::new(),
             bells: VecDeque::new(),
         }
+    }
+
+    /// One stream more; gives its place.
+    pub(in crate::sim) fn add(&mut self, stream: Stream) -> usize {
+        self.streams.push(stream);
+        self.kinds = Kinds::of(&self.streams);
+        self.streams.len() - 1
+    }
+
+    /// Another side asks for a transfer of its stream at a place. Whether it can.
+    pub(in crate::sim) fn feed(&mut self, place: usize, transfer: Transfer) -> bool {
+        let Some(stream) = self.streams.get_mut(place) else { return false };
+        let Source::ExternallyDriven(transfers) = &mut stream.source else { return false };
+        transfers.push_back(transfer);
+        if let Some(kinds) = &mut self.kinds {
+            kinds.asking[usize::from(stream.shape.reads)] |= 1 << place;
+        }
+        true
     }
 
     /// The processor rings for a flow of a NIC.
@@ -326,6 +377,9 @@ impl Requester {
         if n == 1 && !self.streams[0].quiet() {
             return self.offer(0, wire, now, net);
         }
+        if let Some(kinds) = self.kinds {
+            return self.pull_by_kind(kinds, wire, now, net);
+        }
         let next = |i: usize| if i + 1 < n { i + 1 } else { 0 };
         let (mut idle, mut wake, mut tried, mut i) = (Idle::NothingToSend, NEVER, [false; 2], self.turn);
         for _ in 0..n {
@@ -355,6 +409,35 @@ impl Requester {
                 }
             }
             i = next(i);
+        }
+        Err((idle, wake))
+    }
+
+    /// The same where it is known who is not quiet.
+    fn pull_by_kind(&mut self, kinds: Kinds, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+        let n = self.streams.len();
+        let next = |i: usize| if i + 1 < n { i + 1 } else { 0 };
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        // First what the stream whose turn it is sends, then the other.
+        let reads = kinds.all[1] >> self.turn & 1 == 1;
+        for kind in [reads, !reads] {
+            let (all, mut left) = (kinds.all[usize::from(kind)], kinds.asking[usize::from(kind)]);
+            while left != 0 {
+                let j = Kinds::first(left, self.turns[usize::from(kind)]);
+                left &= !(1 << j);
+                match self.offer(j, wire, now, net) {
+                    Ok(tlp) => {
+                        self.turns[usize::from(kind)] = next(j);
+                        self.turn = next(Kinds::first(all, self.turn));
+                        return Ok(tlp);
+                    }
+                    // As above.
+                    Err((Idle::Pace, at)) if at > now && at == self.limits.gaps.opens(kind) => {
+                        return Err((idle.max(Idle::Pace), wake.min(at)));
+                    }
+                    Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
+                }
+            }
         }
         Err((idle, wake))
     }
@@ -487,6 +570,12 @@ impl Requester {
         }
         stream.was_read = issue.read;
         stream.current = (!last).then_some(issue);
+        if last
+            && let Some(kinds) = &mut self.kinds
+            && stream.quiet()
+        {
+            kinds.asking[usize::from(issue.read)] &= !(1 << i);
+        }
         Ok(Tlp {
             head: 0,
             tail: 0,
