@@ -115,6 +115,9 @@ impl System {
 /// Asks hosts' buses for DMA.
 #[inline]
 fn feed(asked: &mut Vec<(DmaPath, Transfer)>, pcie: &mut pcie::Fabric, bus: &mut pci::Fabric, agenda: &mut Agenda) {
+    if asked.is_empty() {
+        return;
+    }
     for (way, transfer) in asked.drain(..) {
         match way {
             DmaPath::Pcie(flow) => pcie.feed(flow.0, transfer, agenda),

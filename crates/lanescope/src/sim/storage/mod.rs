@@ -1,7 +1,7 @@
 //! Storage in a run: workers, adapters, transports and targets, and every I/O from its worker to its target and back.
 //!
-//! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot
-//! of the agenda. What it asks of the host's bus goes out through [`Fabric::asked`] and comes back through
+//! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events by itself (`planned`), behind
+//! one slot of the agenda. What it asks of the host's bus goes out through [`Fabric::asked`] and comes back through
 //! [`Fabric::done`]. `worker` issues and completes, `adapter` fetches commands and moves data, `array` spreads them,
 //! `serial` and `scsi` carry them, `device` and `ssd` are what a target does. `talk` is what workers of stations do
 //! over an Ethernet.
@@ -16,6 +16,7 @@ mod fabrics;
 mod host_array;
 mod mirrors;
 mod nvme;
+mod planned;
 mod report;
 mod scsi;
 mod serial;
@@ -41,8 +42,7 @@ use count::Edges;
 use device::Device;
 use host_array::HostArray;
 use report::AtWindow;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use talk::Talk;
 use worker::{FlowState, Stages};
 
@@ -186,34 +186,6 @@ struct Io {
     marks: [u64; 6],
 }
 
-/// An event at its moment; ties go by the order in which they were planned.
-#[derive(Clone, Copy, Debug)]
-struct Planned {
-    at: u64,
-    n: u64,
-    event: Event,
-}
-
-impl PartialEq for Planned {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.n) == (other.at, other.n)
-    }
-}
-
-impl Eq for Planned {}
-
-impl PartialOrd for Planned {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Planned {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.n).cmp(&(other.at, other.n))
-    }
-}
-
 /// What joins an adapter and its targets.
 #[derive(Clone, Debug)]
 enum Link {
@@ -275,8 +247,7 @@ impl Server {
 pub(super) struct Fabric {
     /// Its slot of the agenda.
     pub(super) slot: u32,
-    heap: BinaryHeap<Reverse<Planned>>,
-    n: u64,
+    schedule: planned::Schedule,
     /// The cores of the workers, by the first worker of each.
     workers: Vec<Server>,
     flows: Vec<FlowState>,
@@ -382,8 +353,7 @@ impl Fabric {
         groups.iter().enumerate().for_each(|(g, all)| all.iter().for_each(|f| group_of[*f] = g as u32));
         let mut fabric = Fabric {
             slot,
-            heap: BinaryHeap::new(),
-            n: 0,
+            schedule: planned::Schedule::default(),
             workers: vec![Server::default(); storage.workers.len()],
             flows: storage.flows.iter().zip(group_of).map(|(f, g)| FlowState::new(storage, f, g, seed)).collect(),
             ios: Slab::new(),
@@ -427,19 +397,17 @@ impl Fabric {
     }
 
     fn plan_at(&mut self, at: u64, event: Event) {
-        self.n += 1;
-        self.heap.push(Reverse(Planned { at, n: self.n, event }));
+        self.schedule.add(at, event);
     }
 
     /// When something happens next.
     pub(super) fn next(&self) -> u64 {
-        self.heap.peek().map_or(NEVER, |p| p.0.at)
+        self.schedule.next().unwrap_or(NEVER)
     }
 
     /// All that happens by a moment.
     pub(super) fn on(&mut self, now: u64) {
-        while self.next() <= now {
-            let Some(Reverse(Planned { event, .. })) = self.heap.pop() else { return };
+        while let Some(event) = self.schedule.pop(now) {
             match event {
                 Event::Issue(flow) => self.free(flow, now),
                 Event::Open(flow) => self.open(flow, now),
