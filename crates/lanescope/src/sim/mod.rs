@@ -243,13 +243,14 @@ impl System {
         (System { pcie, ethernet, storage, pci, infiniband, flow_level, parallel: None, split, done }, agenda)
     }
 
-    /// From now on what is known ahead to do no more than be counted has no event, where one technology is alone:
-    /// packets of others are not foreseen. Whether there may be such.
+    /// From now on what is known ahead to do no more than be counted has no event, where one technology is alone, or
+    /// PCIe with storage: packets of others are not foreseen. Whether there may be such.
     fn spare_events(&mut self, plan: &Plan) -> bool {
-        let alone = |technology| self.wires() == self.of(technology).wires();
+        let wires = |technology| self.of(technology).wires();
+        let others = self.wires() - wires(Technology::Storage);
         match () {
-            () if alone(Technology::Ethernet) => self.ethernet.spare_events(),
-            () if alone(Technology::Pcie) => self.pcie.spare_events(plan),
+            () if self.wires() == wires(Technology::Ethernet) => self.ethernet.spare_events(),
+            () if others == wires(Technology::Pcie) => self.pcie.spare_events(plan),
             () => false,
         }
     }
@@ -268,9 +269,10 @@ impl System {
         }
     }
 
-    /// Packets that wires of Ethernet and PCIe may begin to carry in such a time, at most.
+    /// Packets that wires of Ethernet, PCIe and storage may begin to carry in such a time, at most.
     fn most_packets(&self, span: u64) -> u64 {
-        self.ethernet.most_packets(span).saturating_add(self.pcie.most_packets(span))
+        let all = [self.ethernet.most_packets(span), self.pcie.most_packets(span), self.storage.most_packets(span)];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 
     /// All technologies, in the order of reports.

@@ -38,6 +38,9 @@ const LONG_ENOUGH: u64 = 10_000;
 const BEFORE_DIVIDED: u64 = 1 << 15;
 /// Events that each thread has between two meetings at least, on average: fewer cost more than they take.
 const LEAST_IN_A_WINDOW: f64 = 24.0;
+/// Where there might be too many packets before a piece of a run ends, events are spared in parts of it; by so many
+/// halvings, since each part is a look at every wire.
+const SPARED_HALVINGS: u32 = 6;
 /// On several threads a piece of a run is so many times as long as it was asked to be.
 const PIECES_AT_ONCE: u64 = 8;
 /// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
@@ -257,9 +260,7 @@ impl Run {
         let stop = self.events().saturating_add(events);
         while self.phase != Phase::Done {
             let until = self.batch_end.min(self.next_sample).min(self.next_count).min(self.last);
-            if self.spares && self.system.parallel.is_none() && until > self.spares_to {
-                self.spare(until);
-            }
+            let near = self.spare(until);
             let budget = stop.saturating_sub(self.events());
             if budget == 0 {
                 return Step::More;
@@ -268,9 +269,9 @@ impl Run {
                 continue;
             }
             self.divide();
-            let Some(mut pause) = self.go_on(until, budget) else { continue };
+            let Some(mut pause) = self.go_on(near, budget) else { continue };
             if self.spares {
-                let so_far = if pause == Pause::Budget { self.last_event() } else { until };
+                let so_far = if pause == Pause::Budget { self.last_event() } else { near };
                 // What is still to come without an event comes all the same.
                 if self.system.take_in(so_far, &mut self.agenda) && pause == Pause::Silent {
                     pause = Pause::Reached;
@@ -278,6 +279,10 @@ impl Run {
             }
             match pause {
                 Pause::Budget => continue,
+                Pause::Reached if near < until => {
+                    self.now = near;
+                    continue;
+                }
                 Pause::Silent => {
                     if self.finished() {
                         continue;
@@ -390,16 +395,28 @@ impl Run {
     }
 
     /// What is only counted may go without events up to a moment, unless there may be as many packets before it as
-    /// may be: from then on each has its event, since a look by the number of events ends the run. Everything before
-    /// now has happened.
-    fn spare(&mut self, until: u64) {
-        self.spares_to = until;
-        let most = self.system.most_packets(until - self.now);
-        if self.packets().saturating_add(most) >= self.plan.limits.max_packets {
-            self.spares = false;
-            self.system.spare_no_events(&mut self.agenda);
-            self.next_look = self.agenda.events().next_multiple_of(self.look_interval());
+    /// may be: then up to a sooner one, which it gives; or from now on each has its event, since a look by the number
+    /// of events ends the run. Everything before now has happened.
+    fn spare(&mut self, until: u64) -> u64 {
+        if !self.spares || self.system.parallel.is_some() || until <= self.now {
+            return until;
         }
+        if self.spares_to <= self.now {
+            let room = self.plan.limits.max_packets.saturating_sub(self.packets());
+            // Where programs end is seen at the end of a piece, so for them there is only the whole.
+            let halvings = if self.plan.cluster.jobs.is_empty() { SPARED_HALVINGS } else { 0 };
+            let mut spans = (0..=halvings).map(|n| (until - self.now) >> n);
+            match spans.find(|span| self.system.most_packets(*span) < room) {
+                Some(span) if span > 0 => self.spares_to = self.now + span,
+                _ => {
+                    self.spares = false;
+                    self.system.spare_no_events(&mut self.agenda);
+                    self.next_look = self.agenda.events().next_multiple_of(self.look_interval());
+                    return until;
+                }
+            }
+        }
+        self.spares_to.min(until)
     }
 
     /// Looks are at multiples of so many events.

@@ -69,8 +69,6 @@ pub(in crate::sim) enum Reach {
     Root(u64),
     /// When it is in whole, but all that is done then is to count it, as done so long after that: it needs no event.
     Counted(u64),
-    /// When it is in whole; but a completion that ends no request has no event: it is taken in with the next that does.
-    Gathered,
 }
 
 /// When a part may act on a TLP: so long after its first bit, and so long after its last, but for what it may be
@@ -197,7 +195,7 @@ impl Net {
         let whole = Ready { early: 0, ..head_only };
         let ready = match w.reach {
             Reach::Root(latency) if !self.ends(tlp) => Ready { after_tail: latency, ..whole },
-            Reach::End | Reach::Root(_) | Reach::Gathered => whole,
+            Reach::End | Reach::Root(_) => whole,
             Reach::Counted(_) => {
                 self.take_in(wire, now, agenda);
                 whole

@@ -3,8 +3,9 @@
 //! A requester that lacks credit for its next TLP when it sends one need not look again when its wire falls free
 //! ([`Wire::wait_ahead`](crate::sim::pcie::wire::Wire::wait_ahead)). Writes that come to a memory without limits are
 //! counted, and do no more: they are counted when their wire is next used, or when somebody looks at the run.
-//! Completions that end no request change nothing but counts either: they are taken in with one that does, or when
-//! somebody looks. All of them are added to the number of events, as if they had been.
+//! Completions that end no request change nothing but counts either, nor do writes to such a memory that are not the
+//! last of theirs: they are taken in with one that is, or when somebody looks. All of them are added to the number of
+//! events, as if they had been.
 
 use crate::plan::{Plan, Program};
 use crate::protocol::pcie::Class;
@@ -13,7 +14,8 @@ use crate::sim::pcie::terminal::Terminal;
 use crate::sim::pcie::{Fabric, Net, Part, Reach, Signal};
 
 const POSTED: usize = Class::Posted as usize;
-const COMPLETION: usize = Class::Completion as usize;
+/// Classes of which it is enough to have the last of an operation or request.
+const GATHERED: [Class; 2] = [Class::Posted, Class::Completion];
 
 impl Net {
     /// Counts what has come before a moment by a wire whose end does no more with it. Whether something is still on its
@@ -37,14 +39,20 @@ impl Net {
 }
 
 impl Terminal {
-    /// Takes in what came before a moment of completions that end no request: those that do have had their events.
-    /// Whether more is on its way.
-    pub(super) fn take_in(&mut self, wire: u32, before: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
-        if net.wires[wire as usize].queues[COMPLETION].front().is_some_and(|tlp| tlp.ready < before) {
-            agenda.events += 1;
-            self.gathered(wire, before - 1, net, agenda);
-        }
-        !net.wires[wire as usize].queues[COMPLETION].is_empty()
+    /// Takes in what came before a moment of what is the last of nothing: what is has had its event. Whether more is on
+    /// its way.
+    fn take_in(&mut self, wire: u32, before: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
+        GATHERED.into_iter().fold(false, |more, class| {
+            let own = &net.wires[wire as usize];
+            if !own.gathers[class as usize] {
+                return more;
+            }
+            if own.queues[class as usize].front().is_some_and(|tlp| tlp.ready < before) {
+                agenda.events += 1;
+                self.gathered(wire, class, before - 1, net, agenda);
+            }
+            more | !net.wires[wire as usize].queues[class as usize].is_empty()
+        })
     }
 }
 
@@ -55,11 +63,14 @@ impl Fabric {
             self.net.wires[wire].reach = Reach::Counted(latency);
         }
         for wire in 0..self.net.wires.len() {
-            // Terminals without limits on completions: all have room for what they ask for.
-            let gathers = self.terminal(wire).is_some_and(|t| t.peers.is_none() && t.iommu.is_none());
+            let ends = self.terminal(wire).is_some_and(|t| t.peers.is_none() && t.iommu.is_none());
+            // A memory without limits: when the buffer is free of a write is known as it goes.
+            let writes = self.write_latency(wire).is_some();
             let wire = &mut self.net.wires[wire];
-            if gathers && matches!(wire.reach, Reach::End) && wire.left(Class::Completion) == (None, None) {
-                wire.reach = Reach::Gathered;
+            if ends && matches!(wire.reach, Reach::End) {
+                // Without limits on completions: all have room for what they ask for.
+                let completions = wire.left(Class::Completion) == (None, None);
+                (wire.gathers, wire.tells_ahead) = ([writes, false, completions], writes);
             }
         }
         self.net.foresees = true;
@@ -118,8 +129,9 @@ impl Fabric {
     /// Counts what had no event and was before a moment. Whether more of it is to come.
     pub(in crate::sim) fn take_in(&mut self, before: u64, agenda: &mut Agenda) -> bool {
         (0..self.net.wires.len()).fold(false, |more, wire| {
-            let coming = match (self.net.wires[wire].reach, self.end(wire).map(|part| &mut self.parts[part])) {
-                (Reach::Gathered, Some(Part::Terminal(t))) => t.take_in(wire as u32, before, &mut self.net, agenda),
+            let gathers = self.net.wires[wire].gathers.contains(&true);
+            let coming = match self.end(wire).filter(|_| gathers).map(|part| &mut self.parts[part]) {
+                Some(Part::Terminal(t)) => t.take_in(wire as u32, before, &mut self.net, agenda),
                 _ => self.net.take_in(wire as u32, before, agenda),
             };
             self.net.wires[wire].count_spared(before, agenda) | coming | more
@@ -133,14 +145,17 @@ impl Fabric {
             if wire.spared > 0 {
                 wire.spare_not(agenda);
             }
-            let (class, told) = match wire.reach {
-                Reach::Counted(_) => (POSTED, wire.queues[POSTED].len()),
-                Reach::Gathered => (COMPLETION, 0),
-                _ => continue,
-            };
-            (wire.reach, wire.told) = (Reach::End, told);
-            if let Some(tlp) = wire.queues[class].front() {
-                agenda.set(wire.rx + class as u32, tlp.ready);
+            let mut spares = std::mem::take(&mut wire.gathers);
+            if let Reach::Counted(_) = wire.reach {
+                (wire.reach, spares[POSTED]) = (Reach::End, true);
+            }
+            if spares[POSTED] {
+                wire.told = wire.queues[POSTED].len();
+            }
+            for class in GATHERED.into_iter().filter(|class| spares[*class as usize]) {
+                if let Some(tlp) = wire.queues[class as usize].front() {
+                    agenda.set(wire.rx + class as u32, tlp.ready);
+                }
             }
         }
     }

@@ -126,11 +126,11 @@ impl Terminal {
             peers.head(id, class, now, net, agenda);
             return;
         }
+        if wire.gathers[class as usize] {
+            return self.gathered(id, class, now, net, agenda);
+        }
         if class == Class::Completion {
-            return match wire.gathers(class) {
-                true => self.gathered(id, now, net, agenda),
-                false => self.completion(id, now, net, agenda),
-            };
+            return self.completion(id, now, net, agenda);
         }
         let (at, next) = self.iommu.as_mut().map_or((now, NEVER), |iommu| iommu.translated(id, class, now, net));
         if at > now && (class == Class::Posted || self.backbone.is_some()) {
@@ -169,11 +169,15 @@ impl Terminal {
         }
     }
 
-    /// The same, but first those before it that have no event.
-    pub(super) fn gathered(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        while let Some(tlp) = net.wires[id as usize].take_gathered(agenda) {
-            self.complete(id, &tlp, now, net, agenda);
-            let next = net.wires[id as usize].queues[Class::Completion as usize].front();
+    /// The last completion of a request is here, or the last of a write: it is taken in, but first those before it that
+    /// have no event.
+    pub(super) fn gathered(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        while let Some(tlp) = net.wires[id as usize].take_gathered(class, agenda) {
+            match class {
+                Class::Completion => self.complete(id, &tlp, now, net, agenda),
+                _ => self.written(&tlp, now, net, agenda),
+            }
+            let next = net.wires[id as usize].queues[class as usize].front();
             if tlp.last || next.is_none_or(|next| next.ready > now) {
                 return;
             }
@@ -201,12 +205,19 @@ impl Terminal {
 
     /// A write is taken in.
     fn write(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        let Some(tlp) = self.pop(id, Class::Posted, now, net, agenda) else { return };
+        if let Some(tlp) = self.pop(id, Class::Posted, now, net, agenda) {
+            self.written(&tlp, now, net, agenda);
+        }
+    }
+
+    /// A write has been taken out of its buffer.
+    #[inline(always)]
+    fn written(&mut self, tlp: &Tlp, now: u64, net: &mut Net, agenda: &mut Agenda) {
         if tlp.control && !net.flows[tlp.flow as usize].is_fed() {
-            self.control(&tlp, now, net, agenda);
+            self.control(tlp, now, net, agenda);
             return;
         }
-        if let Some(at) = net.written(&tlp, self.write_latency, now) {
+        if let Some(at) = net.written(tlp, self.write_latency, now) {
             // The requester may be waiting for it.
             let first = net.paths[net.flows[tlp.flow as usize].there as usize];
             agenda.by(net.wires[first as usize].tx, at.max(now));
@@ -236,9 +247,10 @@ impl Terminal {
         }
         let tlp = wire.queues[class as usize].pop_front();
         if let Some(tlp) = &tlp {
-            match wire.told {
-                0 => wire.free(class, tlp.payload, now, agenda),
-                _ => wire.told -= 1,
+            if class == Class::Posted && wire.told > 0 {
+                wire.told -= 1;
+            } else {
+                wire.free(class, tlp.payload, now, agenda);
             }
         }
         let next = wire.queues[class as usize].front().map_or(NEVER, |t| t.ready.max(now));

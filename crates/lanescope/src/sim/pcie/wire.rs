@@ -138,6 +138,9 @@ struct Freed {
 #[derive(Clone, Copy, Debug)]
 struct Update {
     at: u64,
+    /// Whether the time of the first that it answers has run out: such go behind those that are complete at that
+    /// moment.
+    late: bool,
     class: Class,
     headers: u32,
     data: u32,
@@ -216,6 +219,10 @@ pub(in crate::sim) struct Wire {
     pub(in crate::sim) blocked_since: u64,
     /// When the transmitter would have looked for something to send, in vain; 0 where it looks.
     pub(in crate::sim) spared: u64,
+    /// Of which classes a packet that is not the last of something has no event: it is taken in with the next that is.
+    pub(in crate::sim) gathers: [bool; 3],
+    /// Whether buffers of writes are said to be free ahead, or have been.
+    pub(in crate::sim) tells_ahead: bool,
     /// So many of the posted queue have given their credits back already.
     pub(in crate::sim) told: usize,
     /// In flight or in the receiver's buffer, by class.
@@ -276,6 +283,8 @@ impl Wire {
             waiting: false,
             blocked_since: NEVER,
             spared: 0,
+            gathers: [false; 3],
+            tells_ahead: false,
             told: 0,
             queues: Default::default(),
             announced: [false; 3],
@@ -501,7 +510,10 @@ impl Wire {
         if matches!(self.reach, Reach::Counted(_)) {
             // Its buffer is free at once: that can be said now.
             self.free(tlp.class, tlp.payload, tlp.ready, agenda);
-        } else if self.gathers(tlp.class) {
+        } else if self.gathers[class] {
+            if tlp.class == Class::Posted {
+                self.free(tlp.class, tlp.payload, tlp.ready, agenda);
+            }
             if tlp.last {
                 agenda.by(self.rx + class as u32, tlp.ready);
             }
@@ -553,17 +565,21 @@ impl Wire {
         if f.count > 0 && f.deadline <= since {
             let (at, headers, data) = (f.deadline, f.headers, f.data);
             (f.count, f.headers, f.data) = (0, 0, 0);
-            self.update_due.push_back(Update { at, class, headers, data });
+            self.due(Update { at, late: at < since, class, headers, data });
         }
+        let f = &mut self.freed[class as usize];
         f.count += 1;
         f.headers += 1;
         f.data += data;
         if f.count >= every || f.headers >= f.headers_due || f.data >= f.data_due {
             let (headers, data) = (f.headers, f.data);
             (f.count, f.headers, f.data) = (0, 0, 0);
-            // A class of packets may be read out while another still is: reports stay in order.
-            let at = since.max(self.update_due.back().map_or(0, |u| u.at));
-            self.update_due.push_back(Update { at, class, headers, data });
+            let mut at = since;
+            if !self.tells_ahead {
+                // A class of packets may be read out while another still is: reports stay in order.
+                at = at.max(self.update_due.back().map_or(0, |u| u.at));
+            }
+            self.due(Update { at, late: false, class, headers, data });
             agenda.by(self.dl, at);
         } else if f.count == 1 {
             f.deadline = since + self.updates.limit;
@@ -571,20 +587,23 @@ impl Wire {
         }
     }
 
-    /// Whether packets of a class are taken in together, with one that is the last of something.
+    /// An UpdateFC is due: behind all others, unless those are of writes and are said ahead.
     #[inline]
-    pub(in crate::sim) fn gathers(&self, class: Class) -> bool {
-        class == Class::Completion && matches!(self.reach, Reach::Gathered)
+    fn due(&mut self, update: Update) {
+        let order = |u: &Update| (u.at, u.late);
+        let sooner = |u: &&Update| self.tells_ahead && order(u) > order(&update);
+        let behind = self.update_due.iter().rev().take_while(sooner).count();
+        self.update_due.insert(self.update_due.len() - behind, update);
     }
 
-    /// Takes the next completion out of a buffer that has room for all, and sets the event of the next last one.
+    /// Takes the next of a class out of a buffer that is free of it by itself, and sets the event of the next last one.
     #[inline]
-    pub(in crate::sim) fn take_gathered(&mut self, agenda: &mut Agenda) -> Option<Tlp> {
-        let queue = &mut self.queues[Class::Completion as usize];
+    pub(in crate::sim) fn take_gathered(&mut self, class: Class, agenda: &mut Agenda) -> Option<Tlp> {
+        let queue = &mut self.queues[class as usize];
         let tlp = queue.pop_front()?;
         if tlp.last {
             let next = queue.iter().find(|tlp| tlp.last).map_or(NEVER, |tlp| tlp.ready);
-            agenda.set(self.rx + Class::Completion as u32, next);
+            agenda.set(self.rx + class as u32, next);
         }
         Some(tlp)
     }
@@ -645,7 +664,7 @@ impl Wire {
             if f.deadline <= now {
                 let (headers, data) = (f.headers, f.data);
                 (f.count, f.headers, f.data) = (0, 0, 0);
-                self.update(back, now, Update { at: now, class, headers, data }, agenda);
+                self.update(back, now, Update { at: now, late: true, class, headers, data }, agenda);
             } else {
                 next = next.min(f.deadline);
             }

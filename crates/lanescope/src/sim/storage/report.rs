@@ -181,6 +181,16 @@ impl Subsystem for Fabric {
 }
 
 impl Fabric {
+    /// Frames and connections that its wires may begin to carry in such a time, at most.
+    pub(in crate::sim) fn most_packets(&self, span: u64) -> u64 {
+        let of_link = |l: &Link| match l {
+            Link::Serial(l) => l.most_packets(span),
+            Link::Scsi(b) => b.most_packets(span),
+            Link::Inside => 0,
+        };
+        self.links.iter().map(of_link).fold(0, u64::saturating_add)
+    }
+
     /// Time that the processor of each worker has worked, fs.
     fn workers_worked(&self, now: u64) -> impl Iterator<Item = u64> {
         self.workers.iter().map(move |w| w.worked(now))

@@ -62,6 +62,14 @@ impl Bus {
         self.queue.len()
     }
 
+    /// Connections that may begin in such a time, at most: none is shorter than one that moves nothing.
+    pub(super) fn most_packets(&self, span: u64) -> u64 {
+        let Bus { bus, policy, .. } = self;
+        let bursts = [Direction::In, Direction::Out].map(|way| scsi::burst(bus, policy, way, 0, false));
+        let all = [scsi::command(bus, policy), scsi::status(bus, policy)].into_iter().chain(bursts);
+        span / all.map(|held| held.total().fs()).min().unwrap_or(0).max(1) + 1
+    }
+
     /// Accounts for the time since the last connection.
     pub(super) fn settle(&mut self, now: u64) {
         if self.current.is_some() {

@@ -74,6 +74,11 @@ impl Lane {
         }
     }
 
+    /// Frames that it may begin to carry in such a time, at most: none is shorter than one without data.
+    fn most_packets(&self, span: u64, serial: &Serial) -> u64 {
+        span / self.clock.span(serial.bytes(Unit::Data(0))).max(1) + 1
+    }
+
     /// Units, and commands with data, that wait here.
     pub(super) fn waiting(&self) -> usize {
         self.control.len() + self.data.len()
@@ -116,6 +121,11 @@ impl Link {
         };
         let lanes = [lane(credit[1]), lane(credit[0])];
         Some(Link { lanes, serial, room: room.max(serial.frame), used: 0, fetching: VecDeque::new() })
+    }
+
+    /// Frames that its lanes may begin to carry in such a time, at most.
+    pub(super) fn most_packets(&self, span: u64) -> u64 {
+        self.lanes.iter().map(|lane| lane.most_packets(span, &self.serial)).fold(0, u64::saturating_add)
     }
 }
 

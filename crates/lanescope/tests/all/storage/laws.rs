@@ -166,6 +166,20 @@ fn in_pieces(plan: &Plan) -> (Simulation, Vec<f64>) {
     }
 }
 
+/// A run of so many events at a time, and of how many pieces it was; with those events that are spared elsewhere, or
+/// without.
+fn of_events(plan: &Plan, events: u64, spare_nothing: bool) -> (Simulation, u32) {
+    let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
+    if spare_nothing {
+        run.spare_nothing();
+    }
+    let mut pieces = 0;
+    while run.advance(events) != Step::Done {
+        pieces += 1;
+    }
+    (run.snapshot(), pieces)
+}
+
 /// No flow moves more in a window than its bound, but for what [`most`] says, and for those of its I/Os that had come
 /// by their rate before the window opened and waited: so many, of each flow. Gives whether the bounds say much.
 fn bounded(plan: &Plan, whole: &Simulation, report: &Report, waited: &[u64]) -> bool {
@@ -196,6 +210,7 @@ pub(super) fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool)
     let whole = simulate_by(plan, 1, u64::MAX);
     let (pieces, silent) = in_pieces(plan);
     assert!(Simulation { events: whole.events, ..pieces } == whole, "the pieces that a run is done in change it");
+    assert!(of_events(plan, u64::MAX, true).0 == whole, "events that are spared change it");
     check(plan, &whole, &silent);
     little(plan, 1, &whole);
     assert!(matches!(whole.ending, Ending::Length | Ending::PacketCap), "{:?}", whole.ending);
@@ -740,4 +755,36 @@ fn credit_is_on_its_way_alike() {
     });
     println!("at most {:.4} off", worst.get());
     result.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Of reads and writes most TLPs are the last of nothing, on every medium: they need no event of their own. Nor does it
+/// count for what comes of them how near the cap on packets is, or how long nothing happens.
+#[test]
+fn what_is_the_last_of_nothing_has_no_event() {
+    let hba =
+        "hba = { is = \"host-adapter\", port_buffer = \"16 KiB\" }\nd = { is = \"ram-disk\", rate = \"800 MB/s\" }";
+    let below = |wire: &str| format!("\nwire = {{ between = [\"hba\", \"d\"], {wire} }}");
+    let media = [
+        (hba, "hba", below("fc = \"8GFC\"")),
+        (hba, "hba", below("sas = \"12G\"")),
+        (hba, "hba", below("scsi = \"ultra320\"")),
+        ("d = { is = \"nvme\", read_time = \"5 us\", program_time = \"9 us\" }", "d", String::new()),
+    ];
+    for (parts, device, wire) in media {
+        for (read, update, cap, time) in [(100, "4", 1 << 30, 300), (0, "1", 1 << 30, 300), (40, "9", 2000, 90_000)] {
+            let text = format!(
+                "[parts]\nhost = {{ is = \"root-complex\", posted_headers = 12 }}\n{parts}\n\
+                 [links]\nslot = {{ between = [\"host\", \"{device}\"], pcie = \"gen3 x4\", \
+                 update_fc_every = {update} }}{wire}\n\
+                 [flows]\nio = {{ from = \"host\", to = \"d\", do = \"io\", outstanding = 5, \
+                 access = {{ size = \"12 KiB\", read = \"{read} %\" }} }}\n\
+                 [run]\nwarmup = \"0 s\"\nfor = \"{time} us\"\nmax_packets = {cap}\n"
+            );
+            let plan = crate::common::planned(&text, &[]);
+            let [(with, all), (without, fewer)] = [true, false].map(|nothing| of_events(&plan, 1, nothing));
+            assert!(with == without, "events that are spared change it:\n{text}");
+            println!("{fewer} of {all}");
+            assert!(cap < 1 << 30 || fewer < all - all / 8, "{fewer} pieces of {all}:\n{text}");
+        }
+    }
 }
