@@ -1,5 +1,5 @@
-//! A flow by itself behind one limit of its host or of its device, or two: share and simulation agree, whatever it does,
-//! with all that a NIC's packets have beside their data; and devices that are alike have alike.
+//! A flow by itself behind one limit of its host, or two: share and simulation agree, whatever it does, with all that a
+//! NIC's packets have beside their data; and devices that are alike have alike.
 
 use crate::common;
 use crate::common::choices::{Choices, none_apart, runner};

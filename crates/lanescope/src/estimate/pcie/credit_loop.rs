@@ -4,8 +4,8 @@
 //! Means say too much here: one that finds too few credits leaves what there are to nobody else, and the last of an
 //! operation may free too few for an UpdateFC to go at once.
 //!
-//! On a link that was idle, a packet begins with a symbol time, on the first lane (3.0, 4.2.2.3.2), which is some per cent
-//! where one TLP waits for the other.
+//! On a link that was idle, a packet begins with a symbol time, on the first lane (3.0, 4.2.2.3.2), which is some per
+//! cent where one TLP waits for the other.
 //!
 //! Not in it: what else is on the wire.
 

@@ -349,7 +349,7 @@ impl<'a> Run<'a> {
                         // What is drawn begins anew, so that it is the same with any cache.
                         self.under.iter_mut().for_each(|u| (u.early, u.drawn) = (u.done.len(), 0));
                         self.slots.iter_mut().for_each(|slot| slot.number = 0);
-                        (all, since, until, lacking) = (0, now, now + LEAST, self.sources.len());
+                        (all, since, until, lacking) = (0, now, now.saturating_add(LEAST), self.sources.len());
                     }
                     // What has not filled it by now will not.
                     self.fills &= all < OF_ALL && now < WHILE;
@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
                         None if now < until => false,
                         None => {
                             let settled = lacking == 0 && self.under.iter().all(|u| u.settled(since, now));
-                            until = now + (now - since);
+                            until = now.saturating_add(now - since);
                             settled
                         }
                     };

@@ -1,4 +1,5 @@
-//! A closed load of writes that go through to drives, followed one by one. Where a drive's buffer is a cache, it is full.
+//! A closed load of writes that go through to drives, followed one by one. Where a drive's buffer is a cache, it is
+//! full.
 //!
 //! Each begins where it is drawn and becomes the commands that the array makes of it ([`Array::spread`]): those that
 //! read old data and parity, then those that write. Pages come one behind the other over a drive's wire and go to its
@@ -278,8 +279,8 @@ impl<'a> Drives<'a> {
         once.iter().copied().chain(words).collect()
     }
 
-    /// How long old data of so many bytes keep a drive busy, of which others wait for it: its link, all of its channels,
-    /// or all of its dies.
+    /// How long old data of so many bytes keep a drive busy, of which others wait for it: its link, all of its
+    /// channels, or all of its dies.
     fn busy(&self, bytes: u64) -> f64 {
         let Device::Ssd(d) = self.device() else { return 0.0 };
         let (of, one) = ((self.corner, Ends::Usual), Kind::new(1.0, bytes as f64, true, 1));

@@ -1,6 +1,6 @@
 //! Writes that go through to drives: which are followed one by one ([`write_loop`](super::write_loop)), and what they
-//! come to. To arrays of solid-state drives, or one that collects garbage or whose programs hold dies, and to disks with
-//! a parity, whose heads wait for one another.
+//! come to. To arrays of solid-state drives, or one that collects garbage, whose programs hold dies, or whose cache has
+//! room for few of these; and to disks with a parity, whose heads wait for one another.
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::followed::known;

@@ -61,7 +61,7 @@ pub(crate) const OVER_A_FABRIC: Gap = Gap::always(
 pub(crate) const NO_OFFSETS: Gap =
     Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets");
 
-/// What neither translates: addresses are known only of DMA that has a window of them.
+/// What neither translates: addresses are known only of DMA that has a window of them, and no way between devices is.
 pub(crate) const UNTRANSLATED: Gap = Gap::always(
     "root-complex",
     &["iommu"],
@@ -69,8 +69,8 @@ pub(crate) const UNTRANSLATED: Gap = Gap::always(
     "only DMA with a window is translated: no other flows, I/O, messages or peer-to-peer transactions",
 )
 .when(|plan, s| {
-    let of_dma = || plan.flows.iter().any(|f| f.window.is_none());
-    s.value == "on" && (of_dma() || !plan.cluster.jobs.is_empty() || plan.parts.iter().any(|p| p.forwards))
+    let none = || plan.flows.iter().all(|f| f.window.is_none());
+    s.value == "on" && (none() || plan.parts.iter().any(|p| p.forwards))
 });
 
 /// What `method` leaves out of what the scenario of a plan states.

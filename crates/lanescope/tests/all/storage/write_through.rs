@@ -1,6 +1,6 @@
 //! Writes to arrays that are done when their drives have taken them in: however they are cut, share and simulation
-//! agree, with up to 48 outstanding. Of fresh inputs about one in 150 is further apart, all with many outstanding: which
-//! writes come to share a program, or a turn, hangs on microseconds then.
+//! agree, with up to 48 outstanding. Of fresh inputs about one in 150 is further apart, all with many outstanding:
+//! which writes come to share a program, or a turn, hangs on microseconds then.
 
 use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
