@@ -108,7 +108,7 @@ pub(super) struct Waited {
     pub(super) settles: Option<[f64; 2]>,
 }
 
-/// For each flow what its kinds wait for, where those that differ meet at a drive by itself.
+/// For each flow what its kinds wait for, where flows or sizes of reads that differ meet at a drive by itself.
 pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<Option<Vec<Waited>>> {
     let mut waited: Vec<Option<Vec<Waited>>> = all.iter().map(|_| None).collect();
     let mut at: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -125,7 +125,12 @@ pub(super) fn classes(storage: &Storage, corner: Corner, all: &[Asked]) -> Vec<O
             continue;
         }
         let groups = groups(all, &flows);
-        if groups.len() < 2 || groups.len() > MOST {
+        // Of one class, reads of several sizes wait for one another, too.
+        let several = |group: &[usize]| {
+            let kinds = &all[group[0]].kinds;
+            kinds.len() > 1 && kinds.iter().all(|k| k.read)
+        };
+        if groups.len() > MOST || groups.len() < 2 && !several(&groups[0]) {
             continue;
         }
         let times = match &at.device {
@@ -199,8 +204,8 @@ fn at_flash(
     };
     let sources = groups.iter().map(source).collect::<Option<Vec<Source>>>()?;
     // Reads wait for reads alone.
-    let reads = |s: &&Source| s.kinds.iter().any(|(_, io)| matches!(io, Io::Read { .. }));
-    if sources.iter().filter(reads).count() < 2 {
+    let kinds = sources.iter().flat_map(|s| &s.kinds);
+    if kinds.filter(|(_, io)| matches!(io, Io::Read { .. })).count() < 2 {
         return None;
     }
     let times = followed::of_several(k, corner, &sources, depth)?;

@@ -139,8 +139,14 @@ pub(in crate::estimate) fn of_several(
     };
     let all: Vec<Vec<Option<Reads>>> =
         sources.iter().map(|s| s.kinds.iter().map(|(_, io)| reads_of(io)).collect()).collect();
+    // Of those outstanding as many are of a kind as are drawn.
     let pages = |(s, all): (&Source, &Vec<Option<Reads>>)| {
-        u64::from(s.n) * all.iter().flatten().map(Reads::touched).max().unwrap_or(0)
+        let drawn: f64 = s.kinds.iter().map(|(part, _)| part).sum();
+        let touched = |((part, _), reads): (&(f64, Io), &Option<Reads>)| match reads {
+            Some(reads) if drawn > 0.0 => part / drawn * reads.touched() as f64,
+            _ => 0.0,
+        };
+        (f64::from(s.n) * s.kinds.iter().zip(all).map(touched).sum::<f64>()).ceil() as u64
     };
     let outstanding: u64 = sources.iter().zip(&all).map(pages).fold(0, u64::saturating_add);
     let mut reads = all.iter().flatten().flatten();

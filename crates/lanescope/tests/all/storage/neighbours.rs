@@ -1,4 +1,5 @@
-//! Several flows at one solid-state drive: each waits for what the others have there, whatever they are like.
+//! Several flows at one solid-state drive, or reads of several sizes of one flow: each waits for what the others have
+//! there, whatever they are like.
 
 use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
@@ -7,8 +8,8 @@ use proptest::prelude::any;
 use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
-/// Two or three flows of reads at one drive.
-fn at_a_drive(c: &mut Choices, drive: &str) -> String {
+/// A drive below a host.
+fn drive_of(c: &mut Choices, drive: &str) -> String {
     let hba = "[parts.hba]\nis = \"host-adapter\"\nqueue_depth = 256\n\
                [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen3 x8\"\n";
     let flash = |c: &mut Choices| {
@@ -34,7 +35,12 @@ fn at_a_drive(c: &mut Choices, drive: &str) -> String {
             c.of(&["", "connection = \"0 ns\"\n"])
         ),
     };
-    let mut text = format!("[parts.host]\nis = \"root-complex\"\n{parts}");
+    format!("[parts.host]\nis = \"root-complex\"\n{parts}")
+}
+
+/// Two or three flows of reads at one drive.
+fn at_a_drive(c: &mut Choices, drive: &str) -> String {
+    let mut text = drive_of(c, drive);
     for i in 0..2 + c.below(2) {
         let size = [512 * c.about(1, 1024), 4096][c.below(2)];
         let (outstanding, random) = (c.about(1, 16), 100 * c.below(3).min(1));
@@ -89,4 +95,40 @@ fn reads_of_a_serial_drive() {
 #[test]
 fn reads_of_an_nvme_drive() {
     within(0.04, "nvme");
+}
+
+/// Random reads of two or three sizes of one flow wait for one another at dies, channels and link: not as if all had
+/// the size of each.
+#[test]
+fn reads_of_several_sizes() {
+    let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
+    let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
+    let result = runner.run(&vec(any::<u8>(), 20..40), |bytes| {
+        let c = &mut Choices(bytes.iter());
+        let drive = c.of(&["nvme", "ssd"]);
+        let mut text = drive_of(c, drive);
+        let shares = [&[50, 50][..], &[90, 10], &[30, 30, 40]][c.below(3)];
+        let line = |c: &mut Choices, share: &u32| {
+            let size = [512 * c.about(1, 1024), 4096][c.below(2)];
+            format!("{{ size = \"{size} B\", share = \"{share} %\", random = \"100 %\" }}")
+        };
+        let lines: Vec<String> = shares.iter().map(|share| line(c, share)).collect();
+        text += &format!(
+            "[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\noutstanding = {}\naccess = [{}]\n\
+             [run]\nfor = \"100 ms\"\nwarmup = \"20 ms\"\n",
+            c.about(1, 64),
+            lines.join(", ")
+        );
+        let (report, s) = by_both(&text);
+        let (share, seen) = (report.flows[0].share.typical, &s.flows[0]);
+        let off = share / seen.rate.mean - 1.0;
+        let edge = seen.in_flight / seen.operations as f64 + seen.rate.half.unwrap_or(0.0) / seen.rate.mean;
+        worst.set(worst.get().max(off.abs() - edge));
+        if off.abs() > 0.08 + edge {
+            wrong.borrow_mut().push(format!("{off:+.3} (edge {edge:.3}): {:?}\n{text}", report.flows[0].bound_by));
+        }
+        Ok(())
+    });
+    println!("at most {:.3} apart", worst.get());
+    none_apart(result, &wrong.into_inner());
 }
