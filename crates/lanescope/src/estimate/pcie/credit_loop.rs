@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 const FOLLOWED: usize = 768;
 const BEGUN: usize = 256;
 
+/// Operations of a closed load that are followed; the second half of them counts.
+const OPERATIONS: u32 = 16;
+
 /// Room for so many of the largest, and so many of the mean, is never waited for a TLP at a time.
 const ROOMY: f64 = 64.0;
 
@@ -41,9 +44,10 @@ pub(super) struct CreditLoop {
     pub(super) every: Option<u32>,
     /// Seconds that one waits at most.
     pub(super) limit: f64,
-    /// Seconds of one on its way.
+    /// Seconds of one on its way, and of the Acks that are due with it and go before it, in the mean.
     pub(super) back: f64,
-    /// Seconds of a symbol time of the link.
+    pub(super) ack: f64,
+    /// Seconds of a symbol time of the link, with which packets begin where it was idle.
     pub(super) symbol: f64,
     /// Seconds for each byte of a memory behind the buffer, which takes in one TLP after the other.
     pub(super) memory: f64,
@@ -71,9 +75,11 @@ impl CreditLoop {
         let mut line = Line::new(self);
         let mut owed = vec![0.0; tlps.len()];
         let (mut begun, mut operations) = (None, 0_u64);
+        // Of very many the others come as the first.
+        let longer = (tlps.iter().map(|t| t.each).sum::<f64>() / BEGUN as f64).max(1.0);
         loop {
             for (tlp, owed) in tlps.iter().zip(&mut owed) {
-                *owed += tlp.each;
+                *owed += tlp.each / longer;
                 while *owed >= 1.0 - 1e-9 {
                     *owed -= 1.0;
                     line.send(tlp)?;
@@ -83,7 +89,7 @@ impl CreditLoop {
             match begun {
                 None if line.sent >= BEGUN => begun = Some((operations, line.now)),
                 Some((before, then)) if line.sent >= FOLLOWED => {
-                    return Some((line.now - then) / (operations - before) as f64);
+                    return Some((line.now - then) / (operations - before) as f64 * longer);
                 }
                 // Of what comes once in very many operations nothing waits.
                 None if operations > 64 * FOLLOWED as u64 => return None,
@@ -92,22 +98,35 @@ impl CreditLoop {
         }
     }
 
-    /// Seconds from the first bit of an operation of such TLPs until its last one may begin, where nothing came before
-    /// it; `None` where there is room for many.
-    pub(super) fn last_begins(&self, tlps: &[CreditedTlp]) -> Option<f64> {
+    /// Seconds from the first bit of an operation of such TLPs until its last one begins, in the mean over operations
+    /// each of which begins so long after the last one of the one before has begun: with what that has left untold.
+    /// `None` where there is room for many.
+    pub(super) fn last_begins(&self, tlps: &[CreditedTlp], after: f64) -> Option<f64> {
         if self.is_roomy(tlps) {
             return None;
         }
         let mut line = Line::new(self);
-        let mut last = 0.0;
-        for tlp in tlps {
-            for _ in 0..(tlp.each as usize).min(FOLLOWED) {
-                last = line.send(tlp)?;
+        let longer = (tlps.iter().map(|t| t.each).sum::<f64>() / FOLLOWED as f64).max(1.0);
+        let (mut sum, mut begins) = (0.0, 0.0_f64);
+        for operation in 0..OPERATIONS {
+            line.now = self.begin(line.now.max(begins));
+            let (first, mut last) = (line.now, line.now);
+            for tlp in tlps {
+                for _ in 0..(tlp.each / longer).ceil() as u64 {
+                    last = line.send(tlp)?;
+                }
             }
+            if operation >= OPERATIONS / 2 {
+                sum += last - first;
+            }
+            begins = last + after;
         }
-        // Of very many the others come as the first.
-        let longer = tlps.iter().map(|t| t.each).fold(0.0, f64::max) / FOLLOWED as f64;
-        Some(last * longer.max(1.0))
+        Some(sum / (OPERATIONS - OPERATIONS / 2) as f64 * longer)
+    }
+
+    /// What no run is slower to give: UpdateFCs wait for nothing, and packets for no symbol time.
+    pub(super) fn at_least(&self) -> CreditLoop {
+        CreditLoop { every: self.every.map(|_| 1), symbol: 0.0, ack: 0.0, ..*self }
     }
 
     fn is_roomy(&self, tlps: &[CreditedTlp]) -> bool {
@@ -136,7 +155,8 @@ impl<'a> Line<'a> {
         Line { of, now: 0.0, sent: 0, left: of.room, memory: 0.0, freed: Freed::default(), inside, told }
     }
 
-    /// Sends one: when it begins. `None` where it never may.
+    /// Sends one: when it begins, and as much later as its memory takes it later than it comes. `None` where it never
+    /// may.
     fn send(&mut self, tlp: &CreditedTlp) -> Option<f64> {
         let needs = [1.0, tlp.data];
         while (0..2).any(|i| self.left[i] < needs[i]) {
@@ -149,11 +169,12 @@ impl<'a> Line<'a> {
         (0..2).for_each(|i| self.left[i] -= needs[i]);
         let begins = self.now;
         self.memory = self.memory.max(begins + tlp.inside);
-        self.inside.push_back((self.memory, needs));
+        let taken = self.memory;
+        self.inside.push_back((taken, needs));
         self.memory += tlp.bytes * self.of.memory;
         self.now += tlp.wire;
         self.sent += 1;
-        Some(begins)
+        Some(taken - tlp.inside)
     }
 
     /// The next credits that come back, and when; `None` where none ever do.
@@ -191,7 +212,7 @@ impl<'a> Line<'a> {
 
     fn tell(&mut self, at: f64) {
         let Freed { credits, .. } = std::mem::take(&mut self.freed);
-        self.told.push_back((self.of.begin(at) + self.of.back, credits));
+        self.told.push_back((self.of.begin(at) + self.of.ack + self.of.back, credits));
     }
 }
 
@@ -207,12 +228,33 @@ mod tests {
             every: Some(1),
             limit: 1e-6,
             back: 20e-9,
+            ack: 0.0,
             symbol: 0.0,
             memory: 0.0,
         };
         let tlp = CreditedTlp { each: 4.0, bytes: 512.0, data: 32.0, wire: 10e-9, inside: 100e-9 };
         let takes = of.operation(&[tlp]).unwrap_or_default();
         assert!((takes - 480e-9).abs() < 1e-12, "{takes}");
+    }
+
+    /// However many there are, few are followed.
+    #[test]
+    fn very_many_end() {
+        let of = CreditLoop {
+            room: [f64::INFINITY, 48.0],
+            every: Some(4),
+            limit: 1e-6,
+            back: 20e-9,
+            ack: 0.0,
+            symbol: 0.0,
+            memory: 0.0,
+        };
+        let tlp = CreditedTlp { each: 1e17, bytes: 512.0, data: 32.0, wire: 10e-9, inside: 100e-9 };
+        let rest = CreditedTlp { each: 1.0, ..tlp };
+        for takes in [of.operation(&[tlp, rest]), of.last_begins(&[tlp, rest], 1e-6)] {
+            let each = takes.unwrap_or_default() / 1e17;
+            assert!((each / 120e-9 - 1.0).abs() < 0.02, "{each}");
+        }
     }
 
     /// The last of an operation frees less than half: its UpdateFC waits for the limit, and the next operation for it.
@@ -223,6 +265,7 @@ mod tests {
             every: Some(8),
             limit: 1e-6,
             back: 20e-9,
+            ack: 0.0,
             symbol: 0.0,
             memory: 0.0,
         };

@@ -307,7 +307,11 @@ pub(in crate::estimate) fn held_back<'a>(
         let (begins, bytes) = match r.key {
             Key::Core(_) if flow.packets => return None,
             Key::ReadsInFlight(_) if !flow.reads() => return None,
-            Key::Memory(..) if !flow.reads() => (of_first, size - last),
+            // Or, where the last is short, when the one before it is taken in.
+            Key::Memory(..) if !flow.reads() && size > last => {
+                let before = unloaded(size - last) + piece.min(size) as f64 * takes / r.capacity * 1e9;
+                return Some(before.max(of_first + (size - last) as f64 * takes / r.capacity * 1e9));
+            }
             Key::Memory(..) | Key::Core(_) => (of_last, size - last),
             Key::Engine(_, Ceiling::ReadInterval | Ceiling::WriteInterval | Ceiling::Port) => return None,
             // An engine that was idle lets one pass by at once.
@@ -328,13 +332,13 @@ pub(in crate::estimate) fn held_back<'a>(
 }
 
 /// Adds what something with a rate of its own holds an operation back to what keeps the next one of a closed load
-/// waiting, and credits, for which the last TLP of a write of a flow waits so long (`last_begins`, seconds). What is
-/// drawn is for page walks to say.
+/// waiting, and credits, for which the last TLP of a write of a flow waits so long, in truth and at least (`last_begins`,
+/// seconds). What is drawn is for page walks to say.
 pub(in crate::estimate) fn wait_for_rates(
     plan: &Plan,
     corner: Corner,
     resources: &mut [Resource<Key>],
-    last_begins: &[f64],
+    last_begins: &[[f64; 2]],
 ) {
     let waits = |i: usize, time: f64| {
         let flow = &plan.flows[i];
@@ -360,13 +364,13 @@ pub(in crate::estimate) fn wait_for_rates(
     }
     let empty = Unloaded::new(plan, corner);
     for (at, i) in closed {
-        let held = |empty: Unloaded| {
-            let flow = &plan.flows[i];
-            let last = last_piece(flow.size.at(corner).0, plan.write_payload(corner, flow));
-            let behind_others = last_begins[i] * 1e9 + if flow.writes() { empty.write(flow, last) } else { 0.0 };
+        let flow = &plan.flows[i];
+        let last = last_piece(flow.size.at(corner).0, plan.write_payload(corner, flow));
+        let held = |empty: Unloaded, last_begins: f64| {
+            let behind_others = if flow.writes() { last_begins * 1e9 + empty.write(flow, last) } else { 0.0 };
             held_back(empty, of_flow[i].iter().map(|at| &resources[*at]), i).max(behind_others)
         };
-        let [time, at_least] = empty.ends(&plan.flows[i], held);
+        let (time, at_least) = (held(empty, last_begins[i][0]), held(empty.least(), last_begins[i][1]));
         let (Some(time), Some(at_least)) = (waits(i, time), waits(i, at_least)) else { continue };
         for used in resources[at].uses.iter_mut().filter(|u| u.weight < time) {
             let counted = (used.weight + used.first_least).max(at_least);

@@ -3,6 +3,7 @@
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
 use crate::estimate::pcie::credit_loop::{CreditLoop, CreditedTlp};
+use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::pcie::slots::{Slots, Wires, of_flow, slots};
 use crate::estimate::pcie::turns::{Followed, beside};
 use crate::estimate::pcie::{dllps, latency, requester, walks};
@@ -91,7 +92,7 @@ pub(in crate::estimate) fn resources(
     let beside = beside(plan, corner, followed);
     let walked = walks::ports(plan, corner);
     let senders = senders(plan);
-    let mut last_begins = vec![0.0; plan.flows.len()];
+    let mut last_begins = vec![[0.0; 2]; plan.flows.len()];
     let mut add = |key: Key, capacity: f64, used: Use| {
         let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
         match uses.last_mut().filter(|u| u.flow == used.flow) {
@@ -302,12 +303,15 @@ fn passage(plan: &Plan, corner: Corner, [hop, next]: [Hop; 2], bytes: impl Fn(Ge
     (ready + read - coming).max(0.0)
 }
 
+/// Seconds after which all credits are back.
+const ALL_TOLD: f64 = 1.0;
+
 /// How many flows send packets of a class with data over a hop, by hop.
 fn senders(plan: &Plan) -> BTreeMap<(Hop, Class), u32> {
     let mut all = BTreeMap::new();
     for flow in plan.flows.iter() {
         let posted = flow.route.iter().filter(|_| flow.writes() || flow.packets).map(|hop| (*hop, Class::Posted));
-        let answers = flow.back.iter().filter(|_| flow.reads()).map(|hop| (*hop, Class::Completion));
+        let answers = flow.back.iter().filter(|_| flow.reads() || flow.packets).map(|hop| (*hop, Class::Completion));
         posted.chain(answers).for_each(|way| *all.entry(way).or_default() += 1);
     }
     all
@@ -324,7 +328,7 @@ fn taken_in(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
 }
 
 /// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the
-/// link; and how long the last TLP of a write waits for them at most, seconds.
+/// link; and how long the last TLP of a write of a closed load waits for them, in truth and at least, seconds.
 fn credit_loops(
     plan: &Plan,
     corner: Corner,
@@ -332,7 +336,7 @@ fn credit_loops(
     (walked, senders): (&BTreeSet<Hop>, &BTreeMap<(Hop, Class), u32>),
     add: &mut dyn FnMut(Key, f64, Use),
     plain: &dyn Fn(f64, f64, usize) -> Use,
-    last_begins: &mut f64,
+    last_begins: &mut [f64; 2],
 ) {
     let size = flow.size.at(corner).0;
     let payload = plan.write_payload(corner, flow);
@@ -378,14 +382,14 @@ fn credit_loops(
             room: room.map(|r| r.map_or(f64::INFINITY, f64::from)),
             every: link.update_fc_every.at(corner).0,
             limit: link.held_back(corner),
-            // An Ack that is due with it goes before it.
+            back,
+            ack: link.ack_every.at(corner).0.map_or(0.0, |every| dllp / f64::from(every)),
             symbol: speed.lanes.count() as f64 / speed.coded().bytes(),
             memory: if plan.arrives(hop) == flow.target && class_of == Class::Posted {
                 taken_in(plan, corner, flow)
             } else {
                 0.0
             },
-            back: back + link.ack_every.at(corner).0.map_or(0.0, |every| dllp / f64::from(every)),
         });
         let takes = followed.and_then(|followed| {
             let one = |&(n, data): &Alike| CreditedTlp {
@@ -396,8 +400,13 @@ fn credit_loops(
                 inside: time(data) - back,
             };
             let some: Vec<CreditedTlp> = trains.iter().filter(|t| t.0 > 0.0).map(one).collect();
-            if class_of == Class::Posted && matches!(flow.program, Program::Closed { .. }) {
-                *last_begins = last_begins.max(followed.last_begins(&some).unwrap_or(0.0));
+            if let (Class::Posted, Program::Closed { outstanding, think, .. }) = (class_of, &flow.program) {
+                // Of several outstanding one begins as if it were the first.
+                let write = Unloaded::new(plan, corner).write(flow, latency::last_piece(size, payload));
+                let after = if *outstanding == 1 { (write + think.ns()) * 1e-9 } else { ALL_TOLD };
+                let ends = [(followed, after), (followed.at_least(), ALL_TOLD)];
+                let ends = ends.map(|(by, after)| by.last_begins(&some, after).unwrap_or(0.0));
+                *last_begins = [0, 1].map(|i| last_begins[i].max(ends[i]));
             }
             followed.operation(&some)
         });

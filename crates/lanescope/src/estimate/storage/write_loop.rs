@@ -18,6 +18,8 @@ use crate::tools::{Slab, mixed};
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hasher};
 
 /// How often each of those outstanding is followed at least; pages, and I/Os, of all. A half of it until what is at
 /// the beginning is over.
@@ -274,9 +276,10 @@ impl<'a> Drives<'a> {
     /// All that a result hangs on, beside what the caller adds.
     pub(super) fn key(&self, k: Kind, once: &[u64]) -> Vec<u64> {
         let array = self.array.map(|a| (a.keys.level.typical, a.keys.strip.typical, a.host().is_some()));
-        let text = format!("{:?}", (k, array, Drives { array: None, ..self.clone() }));
-        let words = text.as_bytes().chunks(8).map(|word| word.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)));
-        once.iter().copied().chain(words).collect()
+        let mut told = Digest([DefaultHasher::new(), DefaultHasher::new()]);
+        // Whoever cannot write to a digest: nobody.
+        let _ = write!(told, "{:?}", (k, array, Drives { array: None, ..self.clone() }));
+        once.iter().copied().chain(told.0.map(|hash| hash.finish())).collect()
     }
 
     /// How long old data of so many bytes keep a drive busy, of which others wait for it: its link, all of its
@@ -307,6 +310,19 @@ impl<'a> Drives<'a> {
             Device::Ssd(k) => k.page.typical.0.max(1),
             _ => u64::MAX,
         }
+    }
+}
+
+/// 128 bits for what is told of something: no two things in a computer's life have the same.
+struct Digest([DefaultHasher; 2]);
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let [one, other] = &mut self.0;
+        one.write(text.as_bytes());
+        other.write_u8(1);
+        other.write(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -394,8 +410,8 @@ impl<'a> Run<'a> {
         let page = k.page.typical.f64().max(1.0);
         let each = (bytes / (bytes / page).ceil().max(1.0)).round().max(1.0) as u64;
         // Full programs twice, and what is outstanding.
-        let programs = [&k.stripes, &k.stripe_pages].map(|q| u64::from(q.at(self.of.corner).get()));
-        let most = (2 * programs[0] * programs[1] * each) as f64 + f64::from(n) * bytes;
+        let programs = [&k.stripes, &k.stripe_pages].map(|q| f64::from(q.at(self.of.corner).get()));
+        let most = 2.0 * programs[0] * programs[1] * each as f64 + f64::from(n) * bytes;
         for (disk, drive) in (0..).zip(&mut self.drives) {
             let Inside::Flash(flash) = &mut drive.inside else { continue };
             for (stripe, ends) in flash.fill(each, most as u64) {

@@ -14,6 +14,9 @@ use crate::scenario::quantity::Corner;
 /// Pages of those outstanding that are followed at most.
 const MOST: f64 = 16_384.0;
 
+/// Pages that fill all caches at most.
+const FILLED: f64 = 262_144.0;
+
 /// The array of a write that is followed, if it is one, a drive, its number, and how many are followed at most; `None`
 /// of all else.
 fn drives_of<'a>(
@@ -43,8 +46,15 @@ fn drives_of<'a>(
         }
         (Device::Ssd(d), _) => {
             // A cache that is full lets in what is programmed: full programs, where it has room for them.
-            let apart = !nothing_holds_up(d, corner) || !d.write_cache.typical || is_small(d, corner);
-            apart.then(|| d.page.typical.f64())
+            let programs = full_programs(d, corner);
+            let is_small = d.buffer.at(corner).f64() < programs;
+            let apart = !nothing_holds_up(d, corner) || !d.write_cache.typical || is_small;
+            // What fills it is followed, too, page by page.
+            let page = d.page.typical.f64().max(1.0);
+            let each = k.bytes / (k.bytes / page).ceil().max(1.0);
+            let drives = array.map_or(1.0, |a| a.disks.len() as f64);
+            let filled = drives * (d.buffer.at(corner).f64() / each.max(1.0)).min(programs / page);
+            (apart && (!d.write_cache.typical || filled <= FILLED)).then_some(page)
         }
         // What reads beside moves the heads, too.
         (Device::Disk(_), Some(a)) if a.has_parity() && !reads() => Some(f64::INFINITY),
@@ -62,10 +72,10 @@ fn nothing_holds_up(d: &Ssd, corner: Corner) -> bool {
     !d.die_programs.typical && d.write_amplification.at(corner).0 <= 1.0
 }
 
-/// Whether a buffer has no room for what all stripes program, and for as much that comes meanwhile.
-fn is_small(d: &Ssd, corner: Corner) -> bool {
-    let pages = [&d.stripes, &d.stripe_pages].map(|q| u64::from(q.at(corner).get()));
-    d.buffer.at(corner).0 < (2 * pages[0] * pages[1]).saturating_mul(d.page.typical.0)
+/// Bytes that all stripes program at once, and as much that comes meanwhile.
+fn full_programs(d: &Ssd, corner: Corner) -> f64 {
+    let pages = [&d.stripes, &d.stripe_pages].map(|q| f64::from(q.at(corner).get()));
+    2.0 * pages[0] * pages[1] * d.page.typical.f64()
 }
 
 /// Whether writes of a kind are followed, or what a cache makes of them is.

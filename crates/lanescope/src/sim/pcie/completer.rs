@@ -119,9 +119,10 @@ pub(in crate::sim) struct Completer {
     in_work: u32,
     most: u32,
     held: u32,
-    /// Wires whose next read request waits to be accepted. They are told that it may come in turn, the one behind the
-    /// last first, and no other request comes before those that are told: whose requests come at the moment at which
-    /// others end had more than its turns.
+    /// Wires whose next read request waits to be accepted, those of them that have been told that it may come, and the
+    /// last that was told. They are told in turn, and no other request is accepted before theirs: else a port whose
+    /// requests arrive just as others end would take more than its turn. Each that is told has its request at the head
+    /// of its buffer, which nobody else takes out, and an event at once: so it always asks.
     refused: BTreeSet<u32>,
     told: Vec<u32>,
     last: u32,
@@ -179,7 +180,7 @@ impl Completer {
             Some(at) => {
                 self.told.swap_remove(at);
             }
-            // Nor before those that are told.
+            // Those that are told go first.
             None if self.has_room() && self.told.is_empty() => {}
             None => {
                 self.refused.insert(wire);
@@ -196,7 +197,7 @@ impl Completer {
         working.insert(working.len() - behind, job);
         agenda.by(self.timer, job.ready);
         if self.most < HELD {
-            // Those behind it wait from now on, and who is next is for turns to say once all that were told are in.
+            // The one behind it waits from now on. Who is next the turns say, once all that were told are in.
             let queue = &net.wires[wire as usize].queues[Class::NonPosted as usize];
             if queue.get(1).is_some_and(|next| next.ready <= now && net.ends(next)) {
                 self.refused.insert(wire);
