@@ -332,8 +332,8 @@ pub(in crate::estimate) fn held_back<'a>(
 }
 
 /// Adds what something with a rate of its own holds an operation back to what keeps the next one of a closed load
-/// waiting, and credits, for which the last TLP of a write of a flow waits so long, in truth and at least (`last_begins`,
-/// seconds). What is drawn is for page walks to say.
+/// waiting, and credits, for which the last TLP of a write of a flow waits so long, in truth and at least
+/// (`last_begins`, seconds). What is drawn is for page walks to say.
 pub(in crate::estimate) fn wait_for_rates(
     plan: &Plan,
     corner: Corner,
