@@ -105,3 +105,40 @@ fn devices_that_are_alike_have_alike() {
     });
     none_apart(result, &wrong.into_inner());
 }
+
+/// Closed loads of writes behind few credits, whose last TLP waits for them: a run stays below the bound, and one credit
+/// more never lowers that, though it may lower the share (UpdateFCs wait for half of a larger buffer).
+#[test]
+fn a_bound_of_few_credits_is_one() {
+    let mut runner = runner(Config { max_shrink_iters: 60, ..Config::default() });
+    let wrong = RefCell::new(Vec::new());
+    let result = runner.run(&vec(any::<u8>(), 16), |bytes| {
+        let c = &mut Choices(bytes.iter());
+        let payload = 128_u64 << c.below(4);
+        let credits = payload / 16 * c.about(8, 40) / 8;
+        let text = format!(
+            "[parts.rc]\nis = \"root-complex\"\nmax_payload = \"{payload} B\"\nposted_data = {credits}\n[parts.d]\n\
+             is = \"endpoint\"\nmax_payload = \"{payload} B\"\n[links.l]\nbetween = [\"rc\", \"d\"]\n\
+             pcie = \"{}\"\nupdate_fc_every = {}\n[flows.f]\nfrom = \"d\"\nto = \"rc.memory\"\ndo = \"write\"\n\
+             size = \"{} B\"\nload = {{ outstanding = {} }}\n[run]\nfor = \"1 ms\"\n",
+            c.of(&["gen3 x4", "gen3 x16", "gen4 x8", "gen5 x16"]),
+            1 + c.below(8),
+            payload + 4 * c.about(1, 2000),
+            1 + c.below(2),
+        );
+        let (report, s) = common::by_both(&text);
+        let (bound, seen) = (report.flows[0].bound.typical, &s.flows[0]);
+        // Of what is in flight when the window opens as much may end in it.
+        let edge = (seen.in_flight + 1.0) / seen.operations as f64;
+        if seen.rate.mean > bound * (1.0 + edge) {
+            wrong.borrow_mut().push(format!("{} above {bound}\n{text}", seen.rate.mean));
+        }
+        let more = format!("parts.rc.posted_data={}", credits + 1);
+        let with_more = common::run(&text, &[&more]).flows[0].bound.typical;
+        if with_more < bound * (1.0 - 1e-9) {
+            wrong.borrow_mut().push(format!("{more}: a bound of {with_more}, {bound} before\n{text}"));
+        }
+        Ok(())
+    });
+    none_apart(result, &wrong.into_inner());
+}
