@@ -106,8 +106,8 @@ fn devices_that_are_alike_have_alike() {
     none_apart(result, &wrong.into_inner());
 }
 
-/// Closed loads of writes behind few credits, whose last TLP waits for them: a run stays below the bound, and one credit
-/// more never lowers that, though it may lower the share (UpdateFCs wait for half of a larger buffer).
+/// Closed loads of writes behind few credits, whose last TLP waits for them: a run stays below the bound, and one
+/// credit more never lowers that, though it may lower the share (UpdateFCs wait for half of a larger buffer).
 #[test]
 fn a_bound_of_few_credits_is_one() {
     let mut runner = runner(Config { max_shrink_iters: 60, ..Config::default() });
