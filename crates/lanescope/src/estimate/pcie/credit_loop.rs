@@ -18,7 +18,7 @@ const BEGUN: usize = 256;
 /// Operations of a closed load that are followed; the second half of them counts.
 const OPERATIONS: u32 = 16;
 
-/// Room for so many of the largest, and so many of the mean, is never waited for a TLP at a time.
+/// A buffer with room for so many of its largest TLPs is not followed: means say enough.
 const ROOMY: f64 = 64.0;
 
 /// TLPs of an operation that are alike.
@@ -155,8 +155,7 @@ impl<'a> Line<'a> {
         Line { of, now: 0.0, sent: 0, left: of.room, memory: 0.0, freed: Freed::default(), inside, told }
     }
 
-    /// Sends one: when it begins, and as much later as its memory takes it later than it comes. `None` where it never
-    /// may.
+    /// Sends one: when it begins, with what it waits for the memory then added. `None` where it never may.
     fn send(&mut self, tlp: &CreditedTlp) -> Option<f64> {
         let needs = [1.0, tlp.data];
         while (0..2).any(|i| self.left[i] < needs[i]) {
@@ -220,18 +219,16 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
 
+    /// So many data credits, and TLPs of an UpdateFC, which waits for 1 us at most and takes 20 ns.
+    fn buffer(data: f64, every: u32) -> CreditLoop {
+        let room = [f64::INFINITY, data];
+        CreditLoop { room, every: Some(every), limit: 1e-6, back: 20e-9, ack: 0.0, symbol: 0.0, memory: 0.0 }
+    }
+
     /// A buffer of 48 credits holds one TLP of 32: each waits for the one before, 100 ns out and 20 ns back.
     #[test]
     fn one_at_a_time() {
-        let of = CreditLoop {
-            room: [f64::INFINITY, 48.0],
-            every: Some(1),
-            limit: 1e-6,
-            back: 20e-9,
-            ack: 0.0,
-            symbol: 0.0,
-            memory: 0.0,
-        };
+        let of = buffer(48.0, 1);
         let tlp = CreditedTlp { each: 4.0, bytes: 512.0, data: 32.0, wire: 10e-9, inside: 100e-9 };
         let takes = of.operation(&[tlp]).unwrap_or_default();
         assert!((takes - 480e-9).abs() < 1e-12, "{takes}");
@@ -240,15 +237,7 @@ mod tests {
     /// However many there are, few are followed.
     #[test]
     fn very_many_end() {
-        let of = CreditLoop {
-            room: [f64::INFINITY, 48.0],
-            every: Some(4),
-            limit: 1e-6,
-            back: 20e-9,
-            ack: 0.0,
-            symbol: 0.0,
-            memory: 0.0,
-        };
+        let of = buffer(48.0, 4);
         let tlp = CreditedTlp { each: 1e17, bytes: 512.0, data: 32.0, wire: 10e-9, inside: 100e-9 };
         let rest = CreditedTlp { each: 1.0, ..tlp };
         for takes in [of.operation(&[tlp, rest]), of.last_begins(&[tlp, rest], 1e-6)] {
@@ -260,15 +249,7 @@ mod tests {
     /// The last of an operation frees less than half: its UpdateFC waits for the limit, and the next operation for it.
     #[test]
     fn what_is_freed_last_is_told_late() {
-        let of = CreditLoop {
-            room: [f64::INFINITY, 20.0],
-            every: Some(8),
-            limit: 1e-6,
-            back: 20e-9,
-            ack: 0.0,
-            symbol: 0.0,
-            memory: 0.0,
-        };
+        let of = buffer(20.0, 8);
         let whole = CreditedTlp { each: 1.0, bytes: 256.0, data: 16.0, wire: 10e-9, inside: 100e-9 };
         let rest = CreditedTlp { each: 1.0, bytes: 112.0, data: 7.0, wire: 10e-9, inside: 100e-9 };
         // The whole one: 120 ns until the rest may go; that: 100 ns, the limit and 20 ns until the next may.

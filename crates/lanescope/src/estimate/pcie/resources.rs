@@ -352,15 +352,15 @@ fn credit_loops(
         }
         let header = if class_of == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
         let wire = |data: u64| pcie::tlp(speed.generation, header, data, false) as f64 / speed.coded().bytes();
+        let dllp = pcie::dllp(speed.generation) as f64 / speed.coded().bytes();
         let time = |data: u64| {
-            let told = pcie::dllp(speed.generation) as f64 / speed.coded().bytes();
             // A write's data stay until they have crossed a backbone.
             let across = plan.backbone(corner, plan.arrives(hop)).filter(|_| class_of == Class::Posted);
             let across = across.map_or(0.0, |b| b.write_time(data) * 1e-9);
             let passage = next.map_or(0.0, |next| {
                 passage(plan, corner, [hop, *next], |generation| pcie::tlp(generation, header, data, false))
             });
-            wire(data) + told + 2.0 * link.delay.at(corner).seconds() + across + passage
+            wire(data) + dllp + 2.0 * link.delay.at(corner).seconds() + across + passage
         };
         let sum = |of: &dyn Fn(u64) -> f64| -> f64 {
             trains.iter().map(|&(n, data)| if n > 0.0 { n * of(data) } else { 0.0 }).sum::<f64>() / size as f64
@@ -376,7 +376,6 @@ fn credit_loops(
         };
         let data_of = |data: u64| pcie::data_credits(data) as f64;
         // Whose packets are the only ones is followed: it waits for room for a whole one, and for UpdateFCs that wait.
-        let dllp = pcie::dllp(speed.generation) as f64 / speed.coded().bytes();
         let back = dllp + link.delay.at(corner).seconds();
         let followed = (senders.get(&(hop, class_of)) == Some(&1)).then(|| CreditLoop {
             room: room.map(|r| r.map_or(f64::INFINITY, f64::from)),

@@ -102,11 +102,10 @@ impl<'a> Flash<'a> {
     pub(super) fn held(&mut self, offset: u64, bytes: u64, now: f64) -> f64 {
         let page = self.k.page.typical.0.max(1);
         let pages = offset / page..(offset + bytes).div_ceil(page);
-        let waits = |flash: &Flash, page: u64| flash.dies[flash.plane(page)] - now;
-        let most = pages.clone().map(|page| waits(self, page)).fold(0.0, f64::max);
-        pages.for_each(|page| {
+        let most = pages.clone().map(|page| self.dies[self.plane(page)] - now).fold(0.0, f64::max);
+        for page in pages {
             self.sense(page, now);
-        });
+        }
         most
     }
 

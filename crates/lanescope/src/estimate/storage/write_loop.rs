@@ -277,7 +277,7 @@ impl<'a> Drives<'a> {
     pub(super) fn key(&self, k: Kind, once: &[u64]) -> Vec<u64> {
         let array = self.array.map(|a| (a.keys.level.typical, a.keys.strip.typical, a.host().is_some()));
         let mut told = Digest([DefaultHasher::new(), DefaultHasher::new()]);
-        // Whoever cannot write to a digest: nobody.
+        // A digest takes any text.
         let _ = write!(told, "{:?}", (k, array, Drives { array: None, ..self.clone() }));
         once.iter().copied().chain(told.0.map(|hash| hash.finish())).collect()
     }
@@ -313,7 +313,7 @@ impl<'a> Drives<'a> {
     }
 }
 
-/// 128 bits for what is told of something: no two things in a computer's life have the same.
+/// A digest of 128 bits: what has the same is taken for the same.
 struct Digest([DefaultHasher; 2]);
 
 impl Write for Digest {

@@ -107,7 +107,8 @@ fn the_laws_hold_on_random_networks() {
         panic!("{e}");
     }
     assert!(simulated > 2 * refused, "most networks should be simulated");
-    assert!(safe > simulated / 20 && lossy > simulated / 20, "{safe} and {lossy} of {simulated}");
+    let enough = (simulated / 10).max(1);
+    assert!(safe >= enough && lossy >= enough, "{safe} and {lossy} of {simulated}");
 }
 
 /// Where each frame has a choice of its own, a flow is on several links at once: its bound is still above its share.
