@@ -172,7 +172,10 @@ impl Terminal {
     /// The last completion of a request is here, or the last of a write: it is taken in, but first those before it that
     /// have no event.
     pub(super) fn gathered(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        while let Some(tlp) = net.wires[id as usize].take_gathered(class, agenda) {
+        // Copied where it lies: as an `Option` it is put together of pieces, and each copy waits for their stores. That
+        // was a sixth of the time of a drive's large reads.
+        while let Some(&tlp) = net.wires[id as usize].queues[class as usize].front() {
+            net.wires[id as usize].drop_gathered(class, tlp.last, agenda);
             match class {
                 Class::Completion => self.complete(id, &tlp, now, net, agenda),
                 _ => self.written(&tlp, now, net, agenda),

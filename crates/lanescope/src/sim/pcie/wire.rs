@@ -596,16 +596,16 @@ impl Wire {
         self.update_due.insert(self.update_due.len() - behind, update);
     }
 
-    /// Takes the next of a class out of a buffer that is free of it by itself, and sets the event of the next last one.
+    /// Drops the next of a class from a buffer that is free of it by itself, and sets the event of the next last one where
+    /// this was a last one.
     #[inline]
-    pub(in crate::sim) fn take_gathered(&mut self, class: Class, agenda: &mut Agenda) -> Option<Tlp> {
+    pub(in crate::sim) fn drop_gathered(&mut self, class: Class, last: bool, agenda: &mut Agenda) {
         let queue = &mut self.queues[class as usize];
-        let tlp = queue.pop_front()?;
-        if tlp.last {
+        queue.pop_front();
+        if last {
             let next = queue.iter().find(|tlp| tlp.last).map_or(NEVER, |tlp| tlp.ready);
             agenda.set(self.rx + class as u32, next);
         }
-        Some(tlp)
     }
 
     /// Whether its receiver may say ahead when a buffer will be free: not where credits fly back by themselves, since
