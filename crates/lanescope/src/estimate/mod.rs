@@ -31,6 +31,7 @@ use core::cover::MAY_BE_FREE;
 use core::elements::{ClusterElement, Key, Part};
 use core::fill::{self, Before, Filled, Queue, Resource, Share, fill};
 use core::row;
+use pcie::completions::{self, Waits};
 use pcie::dllps;
 use pcie::queues::{Line, queues};
 use pcie::resources::{path, resources, wires};
@@ -56,6 +57,8 @@ struct Outcome {
     settled: bool,
     /// Whether DLLPs were as many as the shares bring, when they were counted for the last time.
     dllps_settled: bool,
+    /// Whether the waits of reads for one another settled; if not, they are counted as served in turn.
+    in_order: bool,
     /// The filling, before what is beside it was looked at.
     filled: Filled,
     /// What was divided among the flows by themselves; of DMA it is in the shares of I/Os.
@@ -182,17 +185,33 @@ fn outcome_beside(
         .chain(jobs.iter().map(|_| 1.0))
         .collect();
     let queues = queues(plan, corner, wires, &resources);
-    let fill_like = |caps: &[f64], before: Option<Before<Key, Line>>| {
+    let fill_like = |resources: &[Resource<Key>], caps: &[f64], before: Option<Before<Key, Line>>| {
         let ports = |flow: usize, hops: usize| match plan.flows.get(flow) {
             Some(f) => path(f, hops),
             None if flow >= first => vec![3 << 40 | flow as u64],
             None => storage::way(plan, flow, hops),
         };
-        fill(&resources, &queues, caps, ports, before)
+        fill(resources, &queues, caps, ports, before)
     };
-    let of_all = fill_like(&caps, like.map(Outcome::before));
-    let filled =
-        |caps: &[f64]| fill_like(caps, Some(Before { resources: &resources, queues: &queues, filled: &of_all }));
+    let mut of_all = fill_like(&resources, &caps, like.map(Outcome::before));
+    let mut waits = Waits::new(plan, corner, &resources);
+    let mut by_turns = None;
+    for _ in 0..completions::PASSES {
+        let Some(charged) = waits.charged(plan, corner, &resources, &of_all.shares) else { break };
+        let before = Before { resources: &resources, queues: &queues, filled: &of_all };
+        let filled = fill_like(&charged, &caps, Some(before));
+        let was = (std::mem::replace(&mut resources, charged), std::mem::replace(&mut of_all, filled));
+        by_turns.get_or_insert(was);
+    }
+    // Waits of many completers that hang on one another may come to none that all of them have.
+    let in_order = waits.hold(&resources, &of_all.shares);
+    if let (false, Some(by_turns)) = (in_order, by_turns) {
+        (resources, of_all) = by_turns;
+        waits = Waits::default();
+    }
+    let filled = |caps: &[f64]| {
+        fill_like(&resources, caps, Some(Before { resources: &resources, queues: &queues, filled: &of_all }))
+    };
     let Filled { mut shares, mut settled, .. } = of_all.clone();
     if let Some(beside) = storage::beside(plan, corner, &resources, &charged, &mut caps, &shares, filled) {
         (shares, settled) = (beside.shares, beside.settled);
@@ -213,6 +232,7 @@ fn outcome_beside(
             }
         }
     }
+    waits.name(&mut shares);
     let mut on_buses = storage::on_buses(plan, &charged, &shares);
     on_buses.extend(infiniband::on_buses(jobs, &shares[first..]).into_iter().map(|m| m.1));
     let divided = shares.clone();
@@ -241,6 +261,7 @@ fn outcome_beside(
         queues,
         shares,
         settled,
+        in_order,
         filled: of_all,
         divided,
         charged,
@@ -451,12 +472,18 @@ fn of_filling(outcome: &Outcome) -> Vec<Note> {
                     shares have those of the last count, and may be too high";
         note("dllps-not-settled", text)
     });
+    let by_turns = (!outcome.in_order).then(|| {
+        let text = "completers answer reads in the order of their requests, and their waits hang on one another here: no \
+                    such waits were found, and shares count reads as served in turn, though who keeps more in flight \
+                    gets more";
+        note("not-in-order", text)
+    });
     let left_out = outcome.filled.left_out.then(|| {
         let text = "more flows than are counted go through a buffer whose other packets wait for a full link: shares \
                     leave out that they take turns with those, and may be too low or too high";
         note("turns-left-out", text)
     });
-    unsettled.into_iter().chain(still_more).chain(left_out).collect()
+    unsettled.into_iter().chain(still_more).chain(by_turns).chain(left_out).collect()
 }
 
 fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {

@@ -10,6 +10,7 @@ mod closed;
 mod cluster;
 mod collectives;
 mod common;
+mod completions;
 mod corpus;
 mod estimate;
 mod ethernet;

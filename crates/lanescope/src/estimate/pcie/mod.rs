@@ -2,6 +2,7 @@
 //! packet by itself, and what an upgrade would give.
 
 pub(in crate::estimate) mod answers;
+pub(in crate::estimate) mod completions;
 mod credit_loop;
 pub(in crate::estimate) mod dllps;
 pub(in crate::estimate) mod latency;

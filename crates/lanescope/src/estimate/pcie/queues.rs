@@ -60,6 +60,14 @@ pub(in crate::estimate) fn queues(
     let mut readers: BTreeMap<PartId, usize> = BTreeMap::new();
     let reads = |f: &&Flow| f.reads() && f.piece_of.is_none();
     plan.flows.iter().filter(reads).for_each(|f| *readers.entry(f.source).or_default() += 1);
+    // Of each hop, the port through which a completer sends all that is read over it; or that there are several.
+    let mut answered: BTreeMap<Hop, Option<Hop>> = BTreeMap::new();
+    for flow in plan.flows.iter().filter(|f| f.reads() && !f.is_externally_driven()) {
+        let by = flow.back.first().copied().filter(|_| in_order(plan, corner, flow));
+        for hop in &flow.back {
+            answered.entry(*hop).and_modify(|one| *one = one.filter(|one| Some(*one) == by)).or_insert(by);
+        }
+    }
     let mut all: BTreeMap<Line, Queue<Line>> = BTreeMap::new();
     let mut add = |line: Line, room: f64, wait: Wait| {
         let queue = all.entry(line).or_insert_with(|| Queue { key: line, room, waits: Vec::new() });
@@ -74,12 +82,7 @@ pub(in crate::estimate) fn queues(
             Program::Closed { outstanding, .. } => outstanding as f64 * flow.size.at(corner).f64(),
             _ => f64::INFINITY,
         };
-        let room = |hop: Hop, class: Class| {
-            let buffer = plan.buffer(hop, class);
-            let payload = plan.write_payload(corner, flow).min(flow.size.at(corner).0) as f64;
-            let headers = buffer.headers.map_or(f64::INFINITY, |h| h as f64 * payload);
-            buffer.data.map_or(f64::INFINITY, |d| (d as u64 * DATA_CREDIT) as f64).min(headers)
-        };
+        let room = |hop: Hop, class: Class| room(plan, corner, flow, hop, class);
         // Where on a route something is, forth and back.
         let forth = |hop: Hop| flow.route.iter().position(|h| *h == hop);
         let back = |hop: Hop| flow.back.iter().position(|h| *h == hop);
@@ -127,6 +130,10 @@ pub(in crate::estimate) fn queues(
         }
         let returns = |part: PartId| (1..flow.back.len()).find(|&i| plan.leaves(flow.back[i]) == part);
         for (i, &hop) in flow.back.iter().enumerate().take(flow.back.len() - 1) {
+            // Where they stand in the order of their requests nobody has turns.
+            if answered.get(&hop).is_some_and(|one| one.is_some()) {
+                continue;
+            }
             let later = |key: Key| match key {
                 Key::Wire(h) | Key::Replay(h) | Key::Credits(h, Class::Completion, _) => back(h).is_some_and(|j| j > i),
                 Key::Core(part) => returns(part).is_some_and(|j| j > i),
@@ -141,6 +148,27 @@ pub(in crate::estimate) fn queues(
     // What waits for the same things all together is divided there.
     let differ = |q: &Queue<Line>| q.waits.iter().any(|w| w.beyond != q.waits[0].beyond);
     all.into_values().filter(differ).collect()
+}
+
+/// Whether a flow's requests wait at their completer in the order in which they come.
+pub(super) fn in_order(plan: &Plan, corner: Corner, flow: &Flow) -> bool {
+    let takes_all = match &plan.part(flow.target).keys {
+        PartKeys::RootComplex(k) => k.reads_in_flight.is_none() && plan.backbone(corner, flow.target).is_none(),
+        _ => true,
+    };
+    takes_all && flow.reads() && flow.piece_of.is_none() && !flow.is_externally_driven() && !flow.back.is_empty()
+}
+
+/// Bytes of payload of a flow that the buffer at the end of a hop holds.
+pub(super) fn room(plan: &Plan, corner: Corner, flow: &Flow, hop: Hop, class: Class) -> f64 {
+    let buffer = plan.buffer(hop, class);
+    let size = flow.size.at(corner).0;
+    let payload = match class {
+        Class::Completion => plan.completion_size(corner, flow, plan.request_size(corner, flow).min(size)).min(size),
+        _ => plan.write_payload(corner, flow).min(size),
+    } as f64;
+    let headers = buffer.headers.map_or(f64::INFINITY, |h| h as f64 * payload);
+    buffer.data.map_or(f64::INFINITY, |d| (d as u64 * DATA_CREDIT) as f64).min(headers)
 }
 
 /// What a person calls what a queue has too little of.

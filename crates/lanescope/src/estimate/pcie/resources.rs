@@ -340,6 +340,10 @@ fn credit_loops(
 ) {
     let size = flow.size.at(corner).0;
     let payload = plan.write_payload(corner, flow);
+    let cut = |size: u64, piece: u64| {
+        let (full, rest) = pcie::split(size, piece);
+        [(full as f64, piece), (if rest > 0 { 1.0 } else { 0.0 }, rest)]
+    };
     let mut class = |hop: Hop, next: Option<&Hop>, hops: usize, class_of: Class, trains: &[Alike]| {
         let link = plan.link(hop.link);
         let speed = link.speed.at(corner);
@@ -404,7 +408,9 @@ fn credit_loops(
                 let write = Unloaded::new(plan, corner).write(flow, latency::last_piece(size, payload));
                 let after = if *outstanding == 1 { (write + think.ns()) * 1e-9 } else { ALL_TOLD };
                 let ends = [(followed, after), (followed.at_least(), ALL_TOLD)];
-                let ends = ends.map(|(by, after)| by.last_begins(&some, after).unwrap_or(0.0));
+                // Entries are written after so many packets, and no packet waits for them.
+                let data = cut(size, payload).iter().filter(|t| flow.writes() && t.0 > 0.0).count();
+                let ends = ends.map(|(by, after)| by.last_begins(&some[..data], after).unwrap_or(0.0));
                 *last_begins = [0, 1].map(|i| last_begins[i].max(ends[i]));
             }
             followed.operation(&some)
@@ -423,10 +429,6 @@ fn credit_loops(
         if let (Some(d), true) = (room[1], has_data) {
             class(Key::Credits(hop, class_of, false), d as f64, &data_of);
         }
-    };
-    let cut = |size: u64, piece: u64| {
-        let (full, rest) = pcie::split(size, piece);
-        [(full as f64, piece), (if rest > 0 { 1.0 } else { 0.0 }, rest)]
     };
     // What belongs to a NIC's packets.
     let queue = plan.packet_queue(corner, flow);

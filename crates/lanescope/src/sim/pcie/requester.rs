@@ -642,11 +642,14 @@ impl Requester {
         read.left -= tlp.payload as u32;
         let (left, read) = (read.left, *read);
         if read.op == u32::MAX {
-            // Descriptors, which no operation counts.
-            if left == 0 {
+            // Descriptors, which no operation counts; the engine has them as late as any data.
+            let done = now.saturating_add(self.latency);
+            if left == 0 && done <= now {
                 self.finish(Finish::Request(tlp.tag), now, net);
+            } else if left == 0 {
+                self.finish_at(done, Finish::Request(tlp.tag));
             }
-            return (self.next_finish(), left == 0);
+            return (self.next_finish(), left == 0 && done <= now);
         }
         let op = &mut self.ops.all[read.op as usize];
         let flow = &mut net.flows[tlp.flow as usize];

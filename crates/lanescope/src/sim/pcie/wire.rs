@@ -596,8 +596,8 @@ impl Wire {
         self.update_due.insert(self.update_due.len() - behind, update);
     }
 
-    /// Drops the next of a class from a buffer that is free of it by itself, and sets the event of the next last one where
-    /// this was a last one.
+    /// Drops the next of a class from a buffer that is free of it by itself, and sets the event of the next last one
+    /// where this was a last one.
     #[inline]
     pub(in crate::sim) fn drop_gathered(&mut self, class: Class, last: bool, agenda: &mut Agenda) {
         let queue = &mut self.queues[class as usize];

@@ -1,0 +1,352 @@
+//! How long requests wait at a completer, which answers them in the order in which they come.
+//!
+//! A completer takes in each request at once and has its completions leave in that order. Where these have to wait
+//! for a full link, its own or one further on whose flows fill the buffers before it, every request behind them waits
+//! as long, whoever sent it. So readers are not served in turn there: by Little's law each gets what it keeps in flight
+//! (its tags, loads or operations outstanding) / (the time of one, unloaded, + that wait), and the wait is such that
+//! the full link carries it all. Who keeps sixteen times as much in flight gets sixteen times as much.
+//!
+//! Not in it: completers that work on so many reads at once and take requests from their ports in turn
+//! (`reads_in_flight`, backbones); flows that alternate are counted with their reads alone.
+
+use crate::estimate::core::elements::Key;
+use crate::estimate::core::fill::{Resource, Share, Use};
+use crate::estimate::pcie::queues;
+use crate::plan::{Hop, Plan};
+use crate::protocol::pcie::Class;
+use crate::scenario::keys::After;
+use crate::scenario::quantity::Corner;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a reader has so many of: an entry of a resource.
+#[derive(Clone, Copy)]
+struct Window {
+    resource: usize,
+    /// Its place among the uses.
+    at: usize,
+    /// Seconds of it that a payload byte takes with no wait, and for each second of one.
+    unloaded: f64,
+    per_wait: f64,
+    /// The wait that is added already, seconds.
+    added: f64,
+    /// How much of it readers of this completer have, and how many they are.
+    part: f64,
+    users: usize,
+}
+
+impl Window {
+    /// How much longer than unloaded one takes whose last byte leaves something full so long after it has come there,
+    /// seconds. A payload byte takes so long of that by itself (`each`), which is in its unloaded time.
+    fn longer(&self, wait: f64, each: f64) -> f64 {
+        (wait - each / self.per_wait).max(0.0)
+    }
+}
+
+/// A reader of a completer.
+struct Reader {
+    flow: usize,
+    windows: Vec<Window>,
+    /// Bytes per second that anything but its windows and the ways of completions allows.
+    most: f64,
+    /// On the way of its completions, what it could have of each with nobody else there.
+    way: Vec<(usize, f64)>,
+    wait: Option<Wait>,
+}
+
+/// How long a reader's requests are behind what is full, seconds, by which a payload byte takes so many of.
+#[derive(Clone, Copy)]
+struct Wait {
+    time: f64,
+    each: f64,
+    by: usize,
+}
+
+impl Reader {
+    /// The most that it could have if it did not have to pass this.
+    fn most_but(&self, passage: usize) -> f64 {
+        self.way.iter().filter(|w| w.0 != passage).map(|w| w.1).fold(self.most, f64::min)
+    }
+}
+
+/// Something full that the completions of some readers of a completer have to pass.
+struct Passage<'a> {
+    resource: usize,
+    /// Places among the readers, with what a payload byte takes of it.
+    readers: Vec<(usize, f64)>,
+    /// Units per second that others leave them.
+    left: f64,
+    /// Seconds that it takes for a unit.
+    unit: f64,
+    /// The way there, and of each hop the bytes of payload that the buffer at its end holds.
+    way: &'a [Hop],
+    rooms: Vec<f64>,
+}
+
+/// All readers that one completer answers through one port.
+struct Completer(Vec<Reader>);
+
+/// Waits at completers, of all flows of a plan.
+#[derive(Default)]
+pub(in crate::estimate) struct Waits(Vec<Completer>);
+
+/// How often shares are divided anew for the waits that they lead to.
+pub(in crate::estimate) const PASSES: usize = 5;
+
+/// Of a wait: by so much less is counted, that what makes them wait is full and not just not.
+const SHORT: f64 = 1e-7;
+
+impl Waits {
+    /// Of completers that answer several flows; with `shares` in which nobody waits.
+    pub(in crate::estimate) fn new(plan: &Plan, corner: Corner, resources: &[Resource<Key>]) -> Waits {
+        let mut completers: BTreeMap<Hop, Vec<usize>> = BTreeMap::new();
+        for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| queues::in_order(plan, corner, f)) {
+            completers.entry(flow.back[0]).or_default().push(index);
+        }
+        completers.retain(|_, flows| flows.len() > 1);
+        let mut reader: BTreeMap<usize, Reader> = BTreeMap::new();
+        completers.values().flatten().for_each(|flow| {
+            reader.insert(
+                *flow,
+                Reader { flow: *flow, windows: Vec::new(), most: f64::INFINITY, way: Vec::new(), wait: None },
+            );
+        });
+        if reader.is_empty() {
+            return Waits(Vec::new());
+        }
+        for (r, resource) in resources.iter().enumerate() {
+            let window = |index: usize| {
+                let flow = &plan.flows[index];
+                match (resource.key, plan.asking(corner, flow)) {
+                    (Key::Tags(_) | Key::Loads(_), asking) if asking.after == After::Batch => {
+                        Some(1.0 / asking.tags as f64)
+                    }
+                    (Key::Tags(_) | Key::Loads(_), _) => Some(1.0),
+                    _ => None,
+                }
+            };
+            let own = |key: Key| matches!(key, Key::Wire(_) | Key::Replay(_) | Key::Credits(_, Class::Completion, _));
+            for (at, used) in resource.uses.iter().enumerate().filter(|(_, u)| u.weight > 0.0) {
+                let Some(reader) = reader.get_mut(&used.flow) else { continue };
+                let per_wait = match resource.key {
+                    Key::Outstanding(_) => Some(1.0 / plan.flows[used.flow].size.at(corner).f64()),
+                    _ => window(used.flow).map(|part| used.packets * part),
+                };
+                match per_wait {
+                    Some(per_wait) => {
+                        let unloaded = used.weight;
+                        reader.windows.push(Window {
+                            resource: r,
+                            at,
+                            unloaded,
+                            per_wait,
+                            added: 0.0,
+                            part: 0.0,
+                            users: 1,
+                        });
+                    }
+                    None if own(resource.key) => reader.way.push((r, resource.capacity / used.whole())),
+                    None => reader.most = reader.most.min(resource.capacity / used.whole()),
+                }
+            }
+        }
+        let of = |flows: &Vec<usize>| Completer(flows.iter().filter_map(|f| reader.remove(f)).collect());
+        Waits(completers.values().map(of).collect())
+    }
+
+    /// What holds the readers back, with how long they wait at such shares; `None` where that changes nothing.
+    pub(in crate::estimate) fn charged(
+        &mut self,
+        plan: &Plan,
+        corner: Corner,
+        resources: &[Resource<Key>],
+        shares: &[Share],
+    ) -> Option<Vec<Resource<Key>>> {
+        let mut charged = None;
+        for completer in &mut self.0 {
+            completer.settle(plan, corner, resources, shares);
+            for reader in &mut completer.0 {
+                for window in &mut reader.windows {
+                    let wait = reader.wait.map_or(0.0, |w| window.longer(w.time, w.each) * (1.0 - SHORT));
+                    let more = (wait - window.added) * window.per_wait;
+                    if more.abs() > 1e-6 * window.unloaded {
+                        let charged = charged.get_or_insert_with(|| resources.to_vec());
+                        let used = &mut charged[window.resource].uses[window.at];
+                        used.weight += more;
+                        used.first_least -= more;
+                        window.added = wait;
+                    }
+                }
+            }
+        }
+        charged
+    }
+
+    /// Whether all that makes somebody wait is full at such shares.
+    pub(in crate::estimate) fn hold(&self, resources: &[Resource<Key>], shares: &[Share]) -> bool {
+        let readers = self.0.iter().flat_map(|c| &c.0);
+        let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * 0.98;
+        readers.filter_map(|r| r.wait).all(|w| full(&resources[w.by]))
+    }
+
+    /// What makes those wait that are held back by what they keep in flight.
+    pub(in crate::estimate) fn name(&self, shares: &mut [Share]) {
+        for reader in self.0.iter().flat_map(|c| &c.0) {
+            let by = &mut shares[reader.flow].by;
+            if let Some(wait) = reader.wait
+                && by.is_some_and(|by| reader.windows.iter().any(|w| w.resource == by && w.added > 0.0))
+            {
+                *by = Some(wait.by);
+            }
+        }
+    }
+}
+
+impl Completer {
+    /// The waits at such shares, and what makes them.
+    fn settle(&mut self, plan: &Plan, corner: Corner, resources: &[Resource<Key>], shares: &[Share]) {
+        self.divide(resources, shares);
+        let passages = self.passages(plan, corner, resources, shares);
+        let mut waits: Vec<Option<Wait>> = vec![None; self.0.len()];
+        for passage in &passages {
+            // Whoever has hops of the way there in common waits before the last of these, if what is in flight fills
+            // the buffers behind it.
+            let mut times: BTreeMap<usize, f64> = BTreeMap::new();
+            for (i, reader) in self.0.iter().enumerate() {
+                let own = plan.flows[reader.flow].back.iter().zip(passage.way);
+                let hops = own.take_while(|(a, b)| a == b).count().max(1);
+                let time = *times.entry(hops).or_insert_with(|| {
+                    let room = passage.rooms[hops - 1..].iter().sum();
+                    self.behind(passage, room)
+                });
+                if time > waits[i].map_or(0.0, |w| w.time) {
+                    let takes = resources[passage.resource].uses.iter().find(|u| u.flow == reader.flow);
+                    let each = takes.map_or(0.0, |u| u.whole()) * passage.unit;
+                    waits[i] = Some(Wait { time, each, by: passage.resource });
+                }
+            }
+        }
+        // Where each gets as much as by turns, nobody gets less for it.
+        let waited = self.0.iter().any(|r| r.wait.is_some());
+        let less = |(reader, wait): (&Reader, &Option<Wait>)| {
+            let Some(wait) = wait else { return false };
+            reader.windows.iter().any(|w| {
+                let takes = w.unloaded + w.longer(wait.time, wait.each) * w.per_wait;
+                w.users > 1 || w.part / takes < shares[reader.flow].rate * (1.0 - 1e-6)
+            })
+        };
+        if waited || self.0.iter().zip(&waits).any(less) {
+            self.0.iter_mut().zip(waits).for_each(|(reader, wait)| reader.wait = wait);
+        }
+    }
+
+    /// What its readers have of tags that readers of other completers have, too: what these leave, and their turns.
+    fn divide(&mut self, resources: &[Resource<Key>], shares: &[Share]) {
+        let here: BTreeSet<usize> = self.0.iter().map(|r| r.flow).collect();
+        for window in self.0.iter_mut().flat_map(|r| &mut r.windows) {
+            let Resource { capacity, uses, .. } = &resources[window.resource];
+            let (own, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| here.contains(&u.flow));
+            let left = capacity - others.iter().map(|u| u.whole() * shares[u.flow].rate).sum::<f64>();
+            window.users = own.len().max(1);
+            window.part = left.max(capacity * own.len() as f64 / uses.len() as f64);
+        }
+    }
+
+    /// What is full on the ways of the completions, or was.
+    fn passages<'a>(
+        &self,
+        plan: &'a Plan,
+        corner: Corner,
+        resources: &[Resource<Key>],
+        shares: &[Share],
+    ) -> Vec<Passage<'a>> {
+        let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * (1.0 - 1e-4);
+        let mut all = Vec::new();
+        for (index, resource) in resources.iter().enumerate() {
+            let (Key::Wire(hop) | Key::Replay(hop) | Key::Credits(hop, Class::Completion, _)) = resource.key else {
+                continue;
+            };
+            if !full(resource) {
+                continue;
+            }
+            let mut way = None;
+            let mut readers = Vec::new();
+            for (i, reader) in self.0.iter().enumerate() {
+                let flow = &plan.flows[reader.flow];
+                let Some(at) = flow.back.iter().position(|h| *h == hop) else { continue };
+                let takes = resource.uses.iter().find(|u| u.flow == reader.flow).map_or(0.0, |u| u.whole());
+                if takes > 0.0 {
+                    way = way.or(Some((flow, at)));
+                    readers.push((i, takes));
+                }
+            }
+            let Some((flow, at)) = way else { continue };
+            let before = flow.back[..at].iter();
+            let rooms = before.map(|hop| queues::room(plan, corner, flow, *hop, Class::Completion)).collect();
+            let own: f64 = readers.iter().map(|(i, takes)| takes * shares[self.0[*i].flow].rate).sum();
+            let left = resource.capacity - (resource.load(shares) - own).max(0.0);
+            if left > 0.0 {
+                let (unit, way) = (1.0 / resource.capacity, &flow.back[..=at]);
+                all.push(Passage { resource: index, readers, left, unit, way, rooms });
+            }
+        }
+        all
+    }
+
+    /// How long requests wait until what is left of something carries what comes, where of what is in flight behind
+    /// them the buffers before it hold some bytes.
+    fn behind(&self, passage: &Passage, room: f64) -> f64 {
+        let in_flight: f64 = passage.readers.iter().map(|(i, _)| self.in_flight(*i, |w| w.users)).sum();
+        let waits = (1.0 - room / in_flight).max(0.0);
+        let asked = |wait: f64| -> f64 {
+            let rates = self.rates(wait, passage);
+            passage.readers.iter().map(|(i, takes)| rates[*i] * takes * waits).sum()
+        };
+        let most: f64 = passage.readers.iter().map(|(i, takes)| self.in_flight(*i, |_| 1) * takes).sum();
+        if asked(0.0) <= passage.left * (1.0 + 1e-9) {
+            return 0.0;
+        }
+        // By Little's law all that is in flight waits no longer than this; it is asked for the less the longer.
+        let (mut low, mut high) = (0.0, most / passage.left);
+        if !high.is_finite() {
+            return 0.0;
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if asked(middle) > passage.left { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// Bytes that a reader keeps in flight, where so many share each of its windows.
+    fn in_flight(&self, i: usize, users: impl Fn(&Window) -> usize) -> f64 {
+        let windows = self.0[i].windows.iter();
+        windows.map(|w| w.part / users(w) as f64 / w.per_wait).fold(f64::INFINITY, f64::min)
+    }
+
+    /// What each reader can have that waits so long, bytes per second: of tags that several have, each as many, but
+    /// for those that need fewer.
+    /// What the passage itself leaves them is not looked at.
+    fn rates(&self, wait: f64, passage: &Passage) -> Vec<f64> {
+        let mut rates: Vec<f64> = self.0.iter().map(|r| r.most_but(passage.resource)).collect();
+        let mut shared: BTreeMap<usize, (f64, Vec<(f64, usize)>)> = BTreeMap::new();
+        for (i, reader) in self.0.iter().enumerate() {
+            let own = passage.readers.iter().find(|r| r.0 == i).map_or(0.0, |r| r.1 * passage.unit);
+            for w in &reader.windows {
+                let takes = w.unloaded + w.longer(wait, own) * w.per_wait;
+                match w.users {
+                    1 => rates[i] = rates[i].min(w.part / takes),
+                    _ => shared.entry(w.resource).or_insert((w.part, Vec::new())).1.push((takes, i)),
+                }
+            }
+        }
+        for (mut left, mut users) in shared.into_values() {
+            users.sort_by(|a, b| (a.0 * rates[a.1]).total_cmp(&(b.0 * rates[b.1])));
+            for (n, (takes, i)) in users.iter().enumerate() {
+                let part = (rates[*i] * takes).min(left / (users.len() - n) as f64);
+                rates[*i] = part / takes;
+                left -= part;
+            }
+        }
+        rates
+    }
+}
