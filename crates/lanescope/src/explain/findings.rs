@@ -160,27 +160,52 @@ fn nothing_lost(topology: &Topology, endpoints: &[&Endpoint]) -> String {
     }
 }
 
+/// What is at the lower end of a link, in words: its device, or a switch or bridge with whoever is behind it; and
+/// whether that is a switch between several devices, and no card of one of them.
+fn at_lower_end(topology: &Topology, index: usize, endpoints: &[&Endpoint]) -> (String, bool) {
+    let link = &topology.tree.links[index];
+    let name = |address: Address| match topology.called(address) {
+        unnamed if unnamed == "not named" => address.to_string(),
+        name => name,
+    };
+    if let Some(own) = endpoints.iter().find(|e| e.links.first() == Some(&index) && e.bus.is_none()) {
+        return (name(own.address), endpoints.len() > 1);
+    }
+    let behind = match endpoints {
+        [one] => one.id.clone(),
+        [a, b] => format!("{} and {}", a.id, b.id),
+        [first, .., last] => format!("{} devices ({} to {})", endpoints.len(), first.id, last.id),
+        [] => return (name(link.lower), false),
+    };
+    let what = if topology.in_switch(link.lower) { "switch" } else { "bridge" };
+    (format!("the {what} at {} ({}), above {behind},", link.lower, name(link.lower)), endpoints.len() > 1)
+}
+
 fn trained(topology: &Topology, all: &mut Vec<Finding>) {
     for (index, belief) in topology.beliefs.iter().enumerate() {
         let endpoints = topology.behind(index);
         let (Some(now), false) = (belief.typical, endpoints.is_empty()) else { continue };
-        let who = match topology.called(endpoints[0].address) {
-            unnamed if unnamed == "not named" => endpoints[0].address.to_string(),
-            name => name,
-        };
+        let (who, of_several) = at_lower_end(topology, index, &endpoints);
         let name = topology.link_name(index);
+        // Who loses most.
         let most = |speed| {
-            let cost = endpoints.iter().map(|s| topology.gain(s, Some((index, speed)), None)).fold(0.0, f64::max);
-            rounded(cost)
+            let gains = endpoints.iter().map(|s| (rounded(topology.gain(s, Some((index, speed)), None)), *s));
+            gains.reduce(|most, one| if one.0 > most.0 { one } else { most }).unwrap_or((0.0, endpoints[0]))
         };
-        let clause = |cost: f64| match cost > 0.0 {
-            true => format!("; it costs {} {cost:.2} GB/s", endpoints[0].id),
+        let clause = |(cost, loser): (f64, &Endpoint)| match cost > 0.0 {
+            true => format!("; it costs {} {cost:.2} GB/s", loser.id),
             false => format!("; {}", nothing_lost(topology, &endpoints)),
+        };
+        // The slot is that of what the link ends at.
+        let reseat = match of_several {
+            true => "reseat the board or cable that the switch hangs on, look for",
+            false => "reseat the card, look for",
         };
         if belief.standing == Standing::Down
             && let Some(capable) = belief.capable
         {
-            let cost = most(capable);
+            let lost = most(capable);
+            let cost = lost.0;
             let ends = match belief.upper_capable {
                 Some(_) => format!("both ends can do {}", shown(capable)),
                 None => format!("it can do {}, and what the port above can do is not in the dump", shown(capable)),
@@ -192,17 +217,15 @@ fn trained(topology: &Topology, all: &mut Vec<Finding>) {
                 at: name,
                 also: Vec::new(),
                 cost,
-                text: format!("{who} runs at {}, though {ends}{}", shown(now), clause(cost)),
+                text: format!("{who} runs at {}, though {ends}{}", shown(now), clause(lost)),
                 evidence: topology.evidence(index).into_iter().chain(target.as_ref().map(|t| t.1.clone())).collect(),
                 cure: match (target, what) {
                     (Some((cure, _)), "lanes") => {
-                        format!("{cure}; and for its lanes: reseat the card, look for a bifurcation setting or a riser")
+                        format!("{cure}; and for its lanes: {reseat} a bifurcation setting or a riser")
                     }
                     (Some((cure, _)), _) => cure,
                     (None, "lanes") => {
-                        "reseat the card, look for a bifurcation setting or a riser that lacks lanes, then \
-                                        retrain the link"
-                            .into()
+                        format!("{reseat} a bifurcation setting or a riser that lacks lanes, then retrain the link")
                     }
                     (None, _) => {
                         "look for a speed limit in the firmware's setup and for corrected errors, then retrain \
@@ -216,13 +239,13 @@ fn trained(topology: &Topology, all: &mut Vec<Finding>) {
             && (device.lanes > port.lanes || device.generation > port.generation)
             && device.coded() > now.coded()
         {
-            let cost = most(device);
+            let lost = most(device);
             all.push(Finding {
                 kind: "narrow-slot".into(),
                 at: name,
                 also: Vec::new(),
-                cost,
-                text: format!("{who} can do {} and is in a slot of {}{}", shown(device), shown(port), clause(cost)),
+                cost: lost.0,
+                text: format!("{who} can do {} and is in a slot of {}{}", shown(device), shown(port), clause(lost)),
                 evidence: topology.evidence(index),
                 cure: format!("a slot of {}", shown(device)),
             });

@@ -14,6 +14,7 @@ mod page;
 mod peers;
 mod requester;
 mod robust;
+mod sentences;
 mod simulated;
 
 use crate::common::shared;

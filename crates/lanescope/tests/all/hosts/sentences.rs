@@ -1,0 +1,108 @@
+//! Sentences of `explain` that must be true of every dump, as it is and with links and sizes changed.
+
+use super::explained::switch;
+use super::{dumps, explained};
+use crate::common::some;
+use lanescope::explain::{Explained, LinkLine};
+
+/// Dumps as they are, and with what their links run at, and their sizes, made worse here and there.
+fn all() -> Vec<(String, String)> {
+    const CHANGES: [(&str, &str, &str); 7] = [
+        ("LnkSta:", "Width x16", "Width x8"),
+        ("LnkSta:", "Width x8", "Width x2"),
+        ("LnkSta:", "Speed 8GT/s", "Speed 5GT/s"),
+        ("MaxPayload", "MaxPayload 256", "MaxPayload 128"),
+        ("pci_link_speed", "\"15.753846\"", "\"7.876923\""),
+        ("pci_link_speed", "\"15.753846\"", "\"4.000000\""),
+        ("link_speed=", "16.0 GT/s", "8.0 GT/s"),
+    ];
+    let mut all = dumps();
+    all.push(("two below a switch".into(), switch("-", "")));
+    let whole = all.clone();
+    for (name, text) in some(whole, 3) {
+        for (n, (line, from, to)) in CHANGES.iter().enumerate() {
+            // Every line of its kind, and every third.
+            for of in [1, 3] {
+                let mut seen = 0;
+                let changed: String = text
+                    .lines()
+                    .map(|l| {
+                        seen += usize::from(l.contains(line));
+                        let change = l.contains(line) && seen % of == 0;
+                        if change { l.replace(from, to) + "\n" } else { format!("{l}\n") }
+                    })
+                    .collect();
+                if changed != text {
+                    all.push((format!("{name}, {n} every {of}"), changed));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Addresses of the devices behind a link: of all lines below its own that are deeper.
+fn behind<'a>(report: &'a Explained, link: &LinkLine) -> Vec<&'a str> {
+    let at = report.links.iter().position(|l| l.lower == link.lower).expect("the link");
+    let deeper = report.links[at + 1..].iter().take_while(|l| l.depth > link.depth);
+    std::iter::once(&report.links[at]).chain(deeper).map(|l| l.lower.as_str()).collect()
+}
+
+/// Whether two functions are of one device.
+fn beside(a: &str, b: &str) -> bool {
+    a.rsplit_once('.').map(|x| x.0) == b.rsplit_once('.').map(|x| x.0)
+}
+
+fn named<'a>(report: &'a Explained, words: &str) -> Option<&'a LinkLine> {
+    let is = |l: &&LinkLine| match &l.upper {
+        Some(upper) => words.contains(&format!("link {upper} – {}", l.lower)),
+        None => words.contains(&format!("link above {}", l.lower)),
+    };
+    report.links.iter().find(is)
+}
+
+/// A link's finding is about what is at the link's own ends, whoever is behind it.
+#[test]
+fn a_slow_link_is_that_of_the_device_named() {
+    let mut seen = 0;
+    for (name, text) in all() {
+        let report = explained(&text);
+        for finding in report.findings.iter().filter(|f| ["trained-down", "narrow-slot"].contains(&f.kind.as_str())) {
+            let link = named(&report, &finding.at).unwrap_or_else(|| panic!("{name}: {finding:#?}"));
+            let own = report.devices.iter().any(|d| beside(&d.address, &link.lower));
+            let told = finding.text.starts_with(&link.name) || finding.text.contains(&link.lower);
+            assert!(told && (own || finding.text.contains(&link.lower)), "{name}: {finding:#?} {link:#?}");
+            if let Some((_, who)) = finding.text.split_once("; it costs ") {
+                let id = who.split(' ').next().expect("a device");
+                let device = report.devices.iter().find(|d| d.id == id).expect("the device");
+                assert!(behind(&report, link).iter().any(|b| beside(b, &device.address)), "{name}: {finding:#?}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+/// The way up of a switch trained down: the switch is named, and no card behind it is to be reseated.
+#[test]
+fn a_switch_that_trained_down_is_named() {
+    let mut lines = 0;
+    let slow: String = switch("-", "")
+        .lines()
+        .map(|l| {
+            // The root port and the upstream port.
+            lines += usize::from(l.contains("LnkSta:"));
+            let l = if lines <= 2 {
+                l.replace("LnkSta:\tSpeed 16GT/s, Width x16", "LnkSta:\tSpeed 8GT/s, Width x8")
+            } else {
+                l.into()
+            };
+            l + "\n"
+        })
+        .collect();
+    let report = explained(&slow);
+    let first = &report.findings[0];
+    assert_eq!((first.kind.as_str(), first.at.as_str()), ("trained-down", "link 0000:00:01.0 – 0000:01:00.0"));
+    assert!(first.text.starts_with("the switch at 0000:01:00.0") && first.text.contains("gpu0 and gpu1"), "{first:#?}");
+    assert!(!first.cure.contains("the card"), "{first:#?}");
+}
