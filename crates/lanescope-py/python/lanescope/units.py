@@ -206,9 +206,9 @@ class RangedRate(Rate):
     """A rate at its typical, with the corners of the scenario's ranges."""
 
     slower: Rate
-    """Every range at its slower end."""
+    """Every range at its slower end, or the least of the three: of several flows one may lose what others gain."""
     faster: Rate
-    """Every range at its faster end."""
+    """Every range at its faster end, or the greatest of the three."""
 
 
 class RangedTime(Time):

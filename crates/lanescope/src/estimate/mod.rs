@@ -414,7 +414,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     storage::fabrics::on_links(plan, &typical, (&mut cluster.links, &mut ethernet.links));
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
-    Report {
+    in_order(Report {
         schema: SCHEMA,
         title: plan.title.clone(),
         provenance: Provenance {
@@ -455,7 +455,28 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .chain(bus.notes)
             .collect(),
         simulation: None,
+    })
+}
+
+/// The same with rates whose ends hold what is typical. A corner is the whole system at its slower or faster end, and
+/// there a flow may lose what others gain: what it gets at that corner is no end of what it gets. One that is alone has
+/// nobody to lose to.
+fn in_order(mut report: Report) -> Report {
+    if report.flows.iter().map(|f| f.instances).sum::<usize>() < 2 {
+        return report;
     }
+    for flow in &mut report.flows {
+        flow.share = flow.share.in_order();
+        flow.goodput = flow.goodput.map(Ranged::in_order);
+    }
+    if let Some(total) = &mut report.total {
+        total.share = total.share.in_order();
+        total.both_ways = total.both_ways.in_order();
+    }
+    for link in &mut report.links {
+        link.payload = link.payload.in_order();
+    }
+    report
 }
 
 /// What to say of the filling: that no shares agree with the DLLPs that they cause, or that turns are left out.

@@ -26,6 +26,17 @@ impl Range {
         Some(self.high? / self.low.filter(|l| *l > 0.0)?)
     }
 
+    /// A range of what was worked out at the slower, the likely and the faster end of all that is unknown: of what is
+    /// shared somebody may get less where all is faster, so the ends are the least and the greatest of the three.
+    pub(crate) fn around([low, typical, high]: [Option<f64>; 3]) -> Range {
+        let all = || [low, typical, high].into_iter().flatten();
+        Range {
+            low: low.and_then(|_| all().reduce(f64::min)),
+            typical,
+            high: high.and_then(|_| all().reduce(f64::max)),
+        }
+    }
+
     /// At each corner.
     pub(crate) fn at(&self, corner: Corner) -> Option<f64> {
         match corner {

@@ -108,7 +108,7 @@ fn line(topology: &Topology, load: &Load) -> Option<Together> {
         let [low, typical, high] = [&low, &typical, &high].map(|s| s.as_ref().map(of));
         match load.forwarded {
             true => Range { low: None, typical: None, high },
-            false => Range { low, typical, high },
+            false => Range::around([low, typical, high]),
         }
     };
     Some(Together {

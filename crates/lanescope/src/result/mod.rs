@@ -130,14 +130,15 @@ pub struct Provenance {
     pub methods: Vec<String>,
 }
 
-/// A value at its typical, and at the corners where every range is at its slower or faster end.
+/// A value at its typical, and at the corners where every range is at its slower or faster end. Rates are in order: of
+/// several flows one may get less where all else is faster, so the ends are the least and the greatest of the three.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Ranged {
     /// Typical.
     pub typical: f64,
-    /// Every range at its slower end.
+    /// Every range at its slower end; of rates the least of the three corners.
     pub slower: f64,
-    /// Every range at its faster end.
+    /// Every range at its faster end; of rates the greatest of the three corners.
     pub faster: f64,
 }
 
@@ -147,8 +148,14 @@ impl Ranged {
         Ranged { typical: self.typical * factor, slower: self.slower * factor, faster: self.faster * factor }
     }
 
-    /// The least and the greatest of the three. The value itself may be either: of several flows one may get less where
-    /// all else is faster.
+    /// The same as a range that holds its typical value: between the least and the greatest of the three.
+    #[must_use]
+    pub fn in_order(self) -> Ranged {
+        let (slower, faster) = self.ends();
+        Ranged { slower, faster, ..self }
+    }
+
+    /// The least and the greatest of the three.
     pub fn ends(self) -> (f64, f64) {
         (self.slower.min(self.typical).min(self.faster), self.slower.max(self.typical).max(self.faster))
     }

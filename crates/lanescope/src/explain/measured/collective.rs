@@ -66,11 +66,11 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
     let ring = pairs.len() == gpus.len();
     let part = |corner| if ring { passed_on(topology, &pairs, corner) } else { (!forwarded).then_some(1.0) };
     let [low_part, typical_part, high_part] = Corner::ALL.map(part);
-    let range = Range {
-        low: low_part.and_then(|p| rate(low.as_ref(), p * PROTOCOL[0])),
-        typical: typical_part.and_then(|p| rate(typical.as_ref(), p * PROTOCOL[1])),
-        high: rate(high.as_ref(), high_part.unwrap_or(1.0) * PROTOCOL[2]),
-    };
+    let range = Range::around([
+        low_part.and_then(|p| rate(low.as_ref(), p * PROTOCOL[0])),
+        typical_part.and_then(|p| rate(typical.as_ref(), p * PROTOCOL[1])),
+        rate(high.as_ref(), high_part.unwrap_or(1.0) * PROTOCOL[2]),
+    ]);
     let Some(bound) = typical.as_ref().or(high.as_ref()).map(|s| s.bound_by.clone()) else {
         return unjudged("the speed of a link on its path is not known");
     };

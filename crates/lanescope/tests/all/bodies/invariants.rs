@@ -23,6 +23,7 @@ pub fn check(plan: &Plan, report: &Report) {
     if let Some(total) = &report.total {
         for (what, r) in [("share", total.share), ("both_ways", total.both_ways)] {
             finite(&format!("total {what}"), &[r.slower, r.typical, r.faster]);
+            assert!(in_order(r), "total {what}: {r:?}");
         }
         finite("total bound", &[total.bound.slower, total.bound.typical, total.bound.faster, total.framing_limit]);
         let sum: f64 = report.flows.iter().map(|f| f.share.typical).sum();
@@ -31,6 +32,7 @@ pub fn check(plan: &Plan, report: &Report) {
     }
     for link in &report.links {
         let name = format!("links.{} toward {}", link.name, link.to);
+        assert!(in_order(link.payload), "{name}: payload {:?}", link.payload);
         let entries = link.ledger.entries();
         for (what, value) in entries {
             assert!(value >= 0.0 && value.is_finite(), "{name}: {what} is {value}");
@@ -51,6 +53,10 @@ fn flow_law(plan: &Plan, flow: &FlowReport) {
     let name = &flow.name;
     let all = |r: &Ranged| [r.slower, r.typical, r.faster];
     finite(&format!("{name}: share"), &all(&flow.share));
+    // At a corner somebody may lose what others gain, and the range holds that.
+    for r in flow.goodput.iter().chain([&flow.share]) {
+        assert!(in_order(*r), "{name}: {r:?}");
+    }
     finite(&format!("{name}: latency"), &all(&flow.latency));
     for r in flow.latency_first.iter().chain(&flow.round_trip) {
         finite(&format!("{name}: latency"), &all(r));
@@ -126,7 +132,7 @@ pub fn alone(plan: &Plan, diagnostics: &Diagnostics) {
         let report = estimate(&single, diagnostics);
         check(&single, &report);
         for f in &report.flows {
-            assert!(in_order(f), "{} alone: {:?} {:?}", flow.name, f.share, f.bound_by);
+            assert!(in_order(f.share), "{} alone: {:?} {:?}", flow.name, f.share, f.bound_by);
         }
     }
 }
@@ -149,10 +155,9 @@ pub fn little(plan: &Plan, report: &Report) {
     }
 }
 
-/// Whether a flow's shares rise from the slower to the faster corner.
-pub fn in_order(flow: &FlowReport) -> bool {
-    let s = flow.share;
-    s.slower <= s.typical * (1.0 + NOISE) && s.typical <= s.faster * (1.0 + NOISE)
+/// Whether the ends of a range hold what is typical.
+fn in_order(r: Ranged) -> bool {
+    r.slower <= r.typical * (1.0 + NOISE) && r.typical <= r.faster * (1.0 + NOISE)
 }
 
 fn finite(what: &str, values: &[f64]) {

@@ -4,6 +4,7 @@ use super::explained::switch;
 use super::{dumps, explained};
 use crate::common::some;
 use lanescope::explain::{Explained, LinkLine};
+use serde_json::Value;
 
 /// Dumps as they are, and with what their links run at, and their sizes, made worse here and there.
 fn all() -> Vec<(String, String)> {
@@ -41,6 +42,20 @@ fn all() -> Vec<(String, String)> {
     all
 }
 
+/// Every range in a report: objects with a low, a typical and a high value.
+fn ranges(value: &Value, path: &str, each: &mut dyn FnMut(&str, [Option<f64>; 3])) {
+    match value {
+        Value::Object(map) => {
+            if ["low", "typical", "high"].iter().all(|k| map.contains_key(*k)) {
+                each(path, ["low", "typical", "high"].map(|k| map[k].as_f64()));
+            }
+            map.iter().for_each(|(k, v)| ranges(v, &format!("{path}.{k}"), each));
+        }
+        Value::Array(list) => list.iter().enumerate().for_each(|(n, v)| ranges(v, &format!("{path}[{n}]"), each)),
+        _ => {}
+    }
+}
+
 /// Addresses of the devices behind a link: of all lines below its own that are deeper.
 fn behind<'a>(report: &'a Explained, link: &LinkLine) -> Vec<&'a str> {
     let at = report.links.iter().position(|l| l.lower == link.lower).expect("the link");
@@ -59,6 +74,25 @@ fn named<'a>(report: &'a Explained, words: &str) -> Option<&'a LinkLine> {
         None => words.contains(&format!("link above {}", l.lower)),
     };
     report.links.iter().find(is)
+}
+
+#[test]
+fn no_range_is_reversed() {
+    let mut held = 0;
+    for (name, text) in all() {
+        let report = explained(&text);
+        let json = serde_json::to_value(&report).expect("JSON");
+        ranges(&json, "", &mut |path, [low, typical, high]| {
+            let rises = |a: Option<f64>, b: Option<f64>| a.zip(b).is_none_or(|(a, b)| a <= b * (1.0 + 1e-12));
+            // An unloaded latency is a range of times, and rises too.
+            assert!(
+                rises(low, typical) && rises(typical, high) && rises(low, high),
+                "{name}{path}: {low:?} {typical:?} {high:?}"
+            );
+            held += 1;
+        });
+    }
+    assert!(held > 3000, "{held} ranges");
 }
 
 /// A link's finding is about what is at the link's own ends, whoever is behind it.
