@@ -495,7 +495,9 @@ class Together(Node):
 
     @property
     def bound_by(self) -> str:
-        """What binds that one."""
+        """What binds all together: links that several of them share, or, where nothing shared binds, what binds the
+        one that gets least by itself.
+        """
         return cast("str", self._raw["bound_by"])
 
     @property

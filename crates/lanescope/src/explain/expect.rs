@@ -133,6 +133,23 @@ impl Topology<'_> {
         }
     }
 
+    /// The network ports of a device, where they bind it alone.
+    fn ports_bind(&self, endpoint: &Endpoint, way: Way) -> Option<String> {
+        let along = |corner| self.along(endpoint, &endpoint.links, way, corner);
+        let (wire, _) = along(Corner::Typical).or_else(|| along(Corner::High))?;
+        let port = endpoint.port.or(endpoint.family).filter(|p| *p <= wire)?;
+        let most = if endpoint.port.is_some() { "" } else { "at most " };
+        Some(format!("its network ports, {most}{port:.3} GB/s"))
+    }
+
+    /// What binds a device alone: its network ports, or a link on its way.
+    pub(crate) fn binds_alone(&self, endpoint: &Endpoint, way: Way) -> String {
+        self.ports_bind(endpoint, way).unwrap_or_else(|| match self.alone(endpoint, way).1 {
+            Some(link) => self.link_name(link),
+            None => "a link whose speed is not known".to_owned(),
+        })
+    }
+
     fn expected(&self, endpoint: &Endpoint, way: Way) -> Expected {
         if let Some(bus) = endpoint.bus {
             let rate = self.alone(endpoint, way).0;
@@ -144,12 +161,7 @@ impl Topology<'_> {
         }
         let (rate, bound) = self.alone(endpoint, way);
         let wire = bound.and_then(|b| Some((b, self.speed(b, Corner::Typical).or(self.speed(b, Corner::High))?)));
-        let wire_typical = self.along(endpoint, &endpoint.links, way, Corner::Typical).map(|w| w.0);
-        if let (Some(port), Some(wire)) = (endpoint.port.or(endpoint.family), wire_typical)
-            && port <= wire
-        {
-            let most = if endpoint.port.is_some() { "" } else { "at most " };
-            let bound_by = format!("its network ports, {most}{port:.3} GB/s");
+        if let Some(bound_by) = self.ports_bind(endpoint, way) {
             return Expected { rate, bound_by, upgrade: None };
         }
         let bound_by = match wire {

@@ -232,7 +232,8 @@ pub struct Together {
     pub total: Range,
     /// The one that gets least, GB/s.
     pub least: Range,
-    /// What binds that one.
+    /// What binds all together: links that several of them share, or, where nothing shared binds, what binds the one
+    /// that gets least by itself.
     pub bound_by: String,
     /// Why arithmetic does not suffice, where it does not: queues.
     pub queues: Option<String>,

@@ -160,20 +160,26 @@ fn pair(topology: &Topology, from: &Endpoint, to: &Endpoint) -> Option<Pair> {
         (None, _) => ("root", "through the root complex".to_owned()),
     };
     let class = topology.forwarding().filter(|_| path.is_forwarded());
+    // Whatever else is not known: no more than its ports carry goes through an adapter.
+    let at_ports = write.high.is_some_and(|h| h >= ports).then(|| format!("network ports, {ports:.3} GB/s"));
+    let or = |unknown: String| match &at_ports {
+        Some(ports) => format!("{ports}, or {unknown}"),
+        None => unknown,
+    };
     let bound_by = match (way, write.typical) {
-        ("sockets", _) => match topology.between_sockets() {
-            Some(planned) => {
-                format!("the link between the sockets, which no dump states; NCCL plans with {planned:.0} GB/s")
+        ("sockets", _) => match (topology.between_sockets(), &at_ports) {
+            (Some(planned), Some(at_ports)) if ports < planned => at_ports.clone(),
+            (Some(planned), _) => {
+                or(format!("the link between the sockets, which no dump states; NCCL plans with {planned:.0} GB/s"))
             }
-            None => "the link between the sockets, which no dump states".to_owned(),
+            (None, _) => or("the link between the sockets, which no dump states".to_owned()),
         },
         ("root" | "redirected", None) if class.is_none_or(|c| !c.is_measured()) => {
-            "what the root complex forwards, which no dump states".to_owned()
+            or("what the root complex forwards, which no dump states".to_owned())
         }
         (_, None) => "a link whose speed is not known".to_owned(),
-        ("root", _) if write.high.is_none_or(|h| h < ports) => "the root complex, by its class".to_owned(),
-        _ if write.high.is_some_and(|h| h >= ports) => format!("network ports, {ports:.3} GB/s"),
-        _ => topology.link_name(bound),
+        ("root", _) if at_ports.is_none() => "the root complex, by its class".to_owned(),
+        _ => at_ports.unwrap_or_else(|| topology.link_name(bound)),
     };
     Some(Pair {
         from: from.id.clone(),

@@ -33,8 +33,11 @@ pub(crate) struct Shares {
     pub(crate) total: f64,
     /// Of the device that gets least, GB/s, its ways added.
     pub(crate) least: f64,
-    /// What binds that device.
+    /// What binds: links that several of them share, that of the device that gets least first; where nothing shared
+    /// binds, what binds that device by itself.
     pub(crate) bound_by: String,
+    /// The device that gets least, where nothing that several share binds.
+    pub(crate) by_itself: Option<String>,
     /// Of each device by its name in reports, GB/s; of peers, of each transfer as `gpu0_gpu1`.
     pub(crate) each: BTreeMap<String, f64>,
 }
@@ -282,7 +285,7 @@ pub(crate) fn text(topology: &Topology, transfers: &[Transfer], corner: Corner) 
 
 /// What devices get when all of these transfers go on at once; `None` where a link's speed is not known.
 pub(crate) fn shares(topology: &Topology, transfers: &[Transfer], corner: Corner) -> Option<Shares> {
-    of_report(topology, &run(text(topology, transfers, corner)?)?)
+    of_report(topology, transfers, &run(text(topology, transfers, corner)?)?)
 }
 
 /// What a device gets of a way at a corner with so many tags, GB/s.
@@ -294,29 +297,74 @@ pub(crate) fn with_tags(topology: &Topology, endpoint: &Endpoint, way: Way, tags
     report.flows.first().map(|f| f.share.typical / 8e9)
 }
 
-fn of_report(topology: &Topology, report: &Report) -> Option<Shares> {
+fn of_report(topology: &Topology, transfers: &[Transfer], report: &Report) -> Option<Shares> {
     let mut by_device: BTreeMap<&str, (f64, &str)> = BTreeMap::new();
     for flow in &report.flows {
         let entry = by_device.entry(of_flow(&flow.name)).or_insert((0.0, flow.bound_by.element.as_str()));
         entry.0 += flow.share.typical / 8e9;
     }
     let total = by_device.values().map(|d| d.0).sum();
-    let (_, (least, element)) = by_device.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    let (least, bound_by) = (*least, named(topology, element));
+    let (slowest, (least, element)) = by_device.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    let least = *least;
     let each = by_device.iter().map(|(id, d)| ((*id).to_owned(), d.0)).collect();
-    Some(Shares { total, least, bound_by, each })
+    let elements = std::iter::once(*element).chain(report.flows.iter().map(|f| f.bound_by.element.as_str()));
+    let (bound_by, by_itself) = match in_common(topology, transfers, elements) {
+        Some(shared) => (shared, None),
+        None => (named(topology, element), Some((*slowest).to_owned())),
+    };
+    Some(Shares { total, least, bound_by, by_itself, each })
+}
+
+/// The link of a host that an element of a scenario stands for.
+fn link_of(topology: &Topology, element: &str) -> Option<usize> {
+    let number = element.strip_prefix("links.l")?.split(' ').next()?.trim_end_matches('i');
+    number.parse().ok().filter(|l| *l < topology.tree.links.len())
+}
+
+/// Of some elements that bind, the links that several devices of a load are behind, in words.
+fn in_common<'a>(
+    topology: &Topology,
+    transfers: &[Transfer],
+    elements: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let of = |t: &Transfer| match t {
+        Transfer::Memory(endpoint, _) => vec![endpoint.id.clone()],
+        Transfer::Peer(from, to) => vec![from.id.clone(), to.id.clone()],
+    };
+    let load: BTreeSet<String> = transfers.iter().flat_map(of).collect();
+    let mut links: Vec<usize> = Vec::new();
+    for link in elements.filter_map(|e| link_of(topology, e)) {
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    let sharers = |link: usize| -> Vec<String> {
+        let behind = topology.behind(link).into_iter().map(|e| e.id.clone());
+        behind.filter(|id| load.contains(id)).collect()
+    };
+    links.retain(|l| sharers(*l).len() > 1);
+    let first = *links.first()?;
+    let who = match &sharers(first)[..] {
+        [a, b] => format!("{a} and {b}"),
+        [first, .., last] => format!("{first} to {last}"),
+        _ => return None,
+    };
+    let more = match links.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 more such link".to_owned(),
+        n => format!(", and {n} more such links"),
+    };
+    Some(format!("{}, which {who} share{more}", topology.link_name(first)))
 }
 
 /// A scenario's element in words of the host.
 fn named(topology: &Topology, element: &str) -> String {
-    let link =
-        element.strip_prefix("links.l").and_then(|e| e.split(' ').next()?.trim_end_matches('i').parse::<usize>().ok());
-    if let Some(link) = link.filter(|l| *l < topology.tree.links.len()) {
+    if let Some(link) = link_of(topology, element) {
         return topology.link_name(link);
     }
     let id = element.strip_prefix("parts.").unwrap_or(element).split([':', ' ']).next().unwrap_or_default();
-    match topology.devices.iter().find(|s| s.id == id).and_then(|s| s.links.first()) {
-        Some(link) => format!("{}, for each by itself", topology.link_name(*link)),
+    match topology.devices.iter().find(|s| s.id == id) {
+        Some(device) => topology.binds_alone(device, Way::Write),
         None => element.to_owned(),
     }
 }

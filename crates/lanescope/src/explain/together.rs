@@ -100,7 +100,11 @@ pub(crate) fn together(topology: &Topology) -> Vec<Together> {
 
 fn line(topology: &Topology, load: &Load) -> Option<Together> {
     let [low, typical, high] = Corner::ALL.map(|c| shares(topology, &load.transfers, c));
-    let mut bound_by = typical.as_ref().or(high.as_ref())?.bound_by.clone();
+    let shares = typical.as_ref().or(high.as_ref())?;
+    let mut bound_by = match &shares.by_itself {
+        Some(id) => format!("what binds each by itself, of {id} {}", shares.bound_by),
+        None => shares.bound_by.clone(),
+    };
     if load.forwarded {
         bound_by += ", or what root complexes forward in all, which no dump states";
     }

@@ -71,10 +71,9 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
         typical_part.and_then(|p| rate(typical.as_ref(), p * PROTOCOL[1])),
         rate(high.as_ref(), high_part.unwrap_or(1.0) * PROTOCOL[2]),
     ]);
-    let Some(bound) = typical.as_ref().or(high.as_ref()).map(|s| s.bound_by.clone()) else {
+    let Some(bound_by) = typical.as_ref().or(high.as_ref()).map(|s| s.bound_by.clone()) else {
         return unjudged("the speed of a link on its path is not known");
     };
-    let bound_by = bound.trim_end_matches(", for each by itself").to_owned();
     let open = forwarded && range.low.is_none();
     let note = open.then_some("root complexes forward some of it, and no dump says how fast");
     let above = "above what PCI Express carries between them: direct links, or other GPUs than those of the dumps";

@@ -3,7 +3,7 @@
 use super::explained::switch;
 use super::{dumps, explained};
 use crate::common::some;
-use lanescope::explain::{Explained, LinkLine};
+use lanescope::explain::{Explained, LinkLine, Together};
 use serde_json::Value;
 
 /// Dumps as they are, and with what their links run at, and their sizes, made worse here and there.
@@ -77,8 +77,8 @@ fn named<'a>(report: &'a Explained, words: &str) -> Option<&'a LinkLine> {
 }
 
 #[test]
-fn no_range_is_reversed() {
-    let mut held = 0;
+fn no_range_is_reversed_and_what_binds_a_group_is_what_limits_it() {
+    let (mut held, mut shared) = (0, 0);
     for (name, text) in all() {
         let report = explained(&text);
         let json = serde_json::to_value(&report).expect("JSON");
@@ -91,8 +91,59 @@ fn no_range_is_reversed() {
             );
             held += 1;
         });
+        for t in &report.together {
+            shared += usize::from(binds(&name, &report, t));
+        }
     }
-    assert!(held > 3000, "{held} ranges");
+    assert!(held > 3000 && shared > 20, "{held} ranges and {shared} shared links");
+}
+
+/// What is said to bind a group is true; whether links that they share do.
+fn binds(name: &str, report: &Explained, t: &Together) -> bool {
+    let Some(total) = t.total.typical else { return false };
+    let kind = t.class.trim_end_matches('s');
+    let of_class: Vec<_> = report
+        .devices
+        .iter()
+        .filter(|d| d.kind == kind && d.to_memory.rate.typical.is_some())
+        .map(|d| {
+            let (w, r) = (d.to_memory.rate.typical, d.from_memory.rate.typical);
+            let alone = match t.way.as_str() {
+                "to memory" => w,
+                "from memory" => r,
+                _ => w.zip(r).map(|(w, r)| w + r),
+            };
+            (d, alone.unwrap_or(0.0))
+        })
+        .collect();
+    if t.way == "each to each" || of_class.len() != t.devices {
+        return false;
+    }
+    let sum: f64 = of_class.iter().map(|d| d.1).sum();
+    let what = format!("{name}: {t:#?}");
+    let least = t.least.typical.expect("the least");
+    if let Some(words) = t.bound_by.strip_prefix("what binds each by itself, of ") {
+        // Both ways at once, requests and acknowledgements of the one take slots of the other.
+        let part = if t.way == "both ways" { 0.93 } else { 0.995 };
+        assert!(total >= sum * part, "{what}: of {sum} alone");
+        let id = words.split(' ').next().expect("a device");
+        let (device, alone) = of_class.iter().find(|d| d.0.id == id).expect("the device");
+        assert!(least <= alone * 1.001 && least >= alone * part, "{what}: of {alone} alone");
+        let ports = |text: &str| text.contains("network ports");
+        assert_eq!(ports(words), ports(&device.to_memory.bound_by), "{what}: {:?}", device.to_memory);
+        return false;
+    }
+    let link = named(report, &t.bound_by).unwrap_or_else(|| panic!("{what}: no link of that name"));
+    let below = behind(report, link);
+    let sharing: Vec<_> = of_class.iter().filter(|d| below.iter().any(|b| beside(b, &d.0.address))).collect();
+    assert!(sharing.len() > 1, "{what}: nobody shares it");
+    assert!(total < sum * 0.9999, "{what}: alone they get {sum} too");
+    if !t.bound_by.contains("more such link") {
+        // The others get what they get alone; what is left of the total is what the link carries.
+        let theirs: f64 = sharing.iter().map(|d| d.1).sum();
+        assert!(total - (sum - theirs) < theirs * 0.9999, "{what}: {theirs} of {sum}");
+    }
+    true
 }
 
 /// A link's finding is about what is at the link's own ends, whoever is behind it.
