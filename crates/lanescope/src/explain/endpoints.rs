@@ -108,7 +108,8 @@ fn on_buses(topology: &Topology, endpoints: &mut Vec<Endpoint>) {
     }
 }
 
-/// What the ports of a network adapter carry together, GB/s: as a dump says, or as the name does ("Gigabit").
+/// What the ports of a network adapter carry together, GB/s: as a dump says, or as a name does ("Gigabit"), the dump's
+/// or that of its ids.
 fn port_rate(topology: &Topology, functions: &[Address], kind: Kind) -> Option<f64> {
     if kind != Kind::Nic {
         return None;
@@ -116,7 +117,7 @@ fn port_rate(topology: &Topology, functions: &[Address], kind: Kind) -> Option<f
     let each = functions.iter().map(|a| {
         let function = topology.host.functions.get(a)?;
         let said = value(&function.net_speed).map(|mb| mb as f64 / 8e3);
-        said.or_else(|| named_rate(function.name.as_ref()?.value.as_str()))
+        said.or_else(|| named_rate(&function.called()))
     });
     each.collect::<Option<Vec<f64>>>().map(|all| all.iter().sum())
 }
@@ -126,8 +127,8 @@ fn port_rate(topology: &Topology, functions: &[Address], kind: Kind) -> Option<f
 /// (ConnectX-7 Cards for OCP Spec 3.0 User Manual, introduction).
 fn family_rate(topology: &Topology, address: Address, kind: Kind) -> Option<f64> {
     const FAMILIES: [(&str, f64); 2] = [("ConnectX-6", 200.0), ("ConnectX-7", 400.0)];
-    let name = topology.host.functions.get(&address).filter(|_| kind == Kind::Nic)?.name.as_ref()?;
-    FAMILIES.iter().find(|(family, _)| name.value.contains(family)).map(|(_, gigabits)| gigabits / 8.0)
+    let name = topology.host.functions.get(&address).filter(|_| kind == Kind::Nic)?.called();
+    FAMILIES.iter().find(|(family, _)| name.contains(family)).map(|(_, gigabits)| gigabits / 8.0)
 }
 
 /// GB/s of a port by the adapter's name: `I350 Gigabit`, `10-Gigabit`, `40GbE`.

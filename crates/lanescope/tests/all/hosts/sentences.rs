@@ -1,7 +1,7 @@
 //! Sentences of `explain` that must be true of every dump, as it is and with links and sizes changed.
 
 use super::explained::switch;
-use super::{dumps, explained};
+use super::{dumps, explained, topology};
 use crate::common::some;
 use lanescope::explain::{Explained, LinkLine, Together};
 use serde_json::Value;
@@ -190,4 +190,20 @@ fn a_switch_that_trained_down_is_named() {
     assert_eq!((first.kind.as_str(), first.at.as_str()), ("trained-down", "link 0000:00:01.0 – 0000:01:00.0"));
     assert!(first.text.starts_with("the switch at 0000:01:00.0") && first.text.contains("gpu0 and gpu1"), "{first:#?}");
     assert!(!first.cure.contains("the card"), "{first:#?}");
+}
+
+/// A port's rate is that of its chip's name, whichever dump it stands in.
+#[test]
+fn ports_without_a_name_have_that_of_their_ids() {
+    if let Some(text) = topology("../hosts/infragraph/NVIDIA-DGX2H-2pa24co+16nvml+1nvswitch+10ib.xml") {
+        let report = explained(&text);
+        let device = report.devices.iter().find(|d| d.name.contains("I210")).expect("the gigabit adapter");
+        assert_eq!(device.to_memory.rate.high, Some(0.125), "{device:#?}");
+        assert!(device.to_memory.bound_by.contains("its network ports"), "{device:#?}");
+    }
+    if let Some(text) = topology("../hosts/infragraph/supermicro.xml") {
+        let report = explained(&text);
+        let pair = report.pairs.iter().find(|p| p.from == "gpu0" && p.to == "nic0").expect("the pair");
+        assert_eq!(pair.bound_by, "network ports, 0.250 GB/s", "{pair:#?}");
+    }
 }
