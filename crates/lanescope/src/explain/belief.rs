@@ -5,6 +5,7 @@
 //! width, so two ends that say different things are no wire: an emulated port, or a made-up one. XML files claim what
 //! somebody wrote into them. The target speed (LnkCtl2) is a limit of the port above, and no speed.
 
+use super::capable::{self, Most};
 use super::tree::{Link, Role, Tree};
 use crate::import::host::{Address, Function, Host, Kind, Place, gigatransfers, value};
 use crate::protocol::pcie::{Generation, Lanes, Speed};
@@ -93,25 +94,6 @@ fn emulated(f: &Function) -> bool {
         || ["QEMU", "Red Hat", "VMware", "Microsoft", "Parallels", "XenSource"].iter().any(|n| name.contains(n))
 }
 
-/// Devices whose generation is known by their ids: those that virtual machines' files misstate. NVIDIA's product
-/// briefs: P100, V100 and T4 are PCIe 3.0, A100 and A10 are 4.0, H100 is 5.0.
-const DEVICES: &[(u16, u16, Generation)] = &[
-    (0x10de, 0x15f7, Generation::Gen3),
-    (0x10de, 0x15f8, Generation::Gen3),
-    (0x10de, 0x15f9, Generation::Gen3),
-    (0x10de, 0x1db1, Generation::Gen3),
-    (0x10de, 0x1db4, Generation::Gen3),
-    (0x10de, 0x1db5, Generation::Gen3),
-    (0x10de, 0x1db6, Generation::Gen3),
-    (0x10de, 0x1eb8, Generation::Gen3),
-    (0x10de, 0x20b0, Generation::Gen4),
-    (0x10de, 0x20b2, Generation::Gen4),
-    (0x10de, 0x20b5, Generation::Gen4),
-    (0x10de, 0x2237, Generation::Gen4),
-    (0x10de, 0x2330, Generation::Gen5),
-    (0x10de, 0x2331, Generation::Gen5),
-];
-
 /// What a processor's root ports can do, by CPUID family and model: vendors' product pages. Intel's Sandy Bridge to
 /// Cascade Lake servers are PCIe 3.0, Ice Lake 4.0, Sapphire and Emerald Rapids 5.0; AMD's Naples is 3.0, Rome and
 /// Milan are 4.0, Genoa is 5.0.
@@ -127,21 +109,40 @@ fn of_processor(host: &Host) -> Option<Generation> {
     })
 }
 
-/// Speeds of about so many GB/s one way after coding, the widest first. hwloc multiplied by other factors in its time:
-/// 0.8 of 0.8 for 8b/10b, and 128/130 for 5 GT/s.
-fn of_gigabytes(gigabytes: f64) -> Option<Speed> {
+/// The speed of a link by hwloc's GB/s one way after coding, which have been worked out in these ways:
+///
+/// - of registers: 8/10 of the bits for 2.5 and 5 GT/s, 128/130 for 8 to 32 GT/s, 242/256 above;
+/// - of Linux's `current_link_speed`, where registers may not be read: 8/10 where that begins with `2.5 ` or `5 `, and
+///   128/130 of all else, which newer kernels' `5.0 GT/s PCIe` is, too;
+/// - 8/10 of 8/10 for 2.5 and 5 GT/s, long ago.
+///
+/// Several links may carry the same, `2.5 GT/s x16` and `5 GT/s x8`: it is one that the device can have, and of those
+/// the widest, since a link that saves power lowers its speed and keeps its lanes. But sixteen lanes at 2.5 GT/s are
+/// those of graphics cards, where nothing else is known.
+fn of_gigabytes(gigabytes: f64, most: Option<Most>, kind: Kind) -> Option<Speed> {
     let lanes = [16_u64, 8, 4, 2, 1, 12, 32];
     let close = |a: f64| (a / gigabytes - 1.0).abs() < 0.004;
-    let all = || lanes.iter().flat_map(|l| Generation::ALL.into_iter().map(move |g| (g, *l)));
-    let speed = |(generation, l): (Generation, u64)| Some(Speed::new(generation, Lanes::new(l)?));
-    let exact = all().find(|(g, l)| speed((*g, *l)).is_some_and(|s| close(s.coded().bytes() / 1e9)));
-    let of_its_time = || {
-        all().find(|(g, l)| {
-            let raw = gigatransfers(*g) * *l as f64 / 8.0;
-            *g <= Generation::Gen2 && (close(raw * 0.64) || close(raw * 128.0 / 130.0))
-        })
+    let speed = |generation: Generation, l: u64| Some(Speed::new(generation, Lanes::new(l)?));
+    let all = || lanes.iter().flat_map(|l| Generation::ALL.into_iter().filter_map(move |g| speed(g, *l)));
+    let raw = |s: &Speed| gigatransfers(s.generation) * s.lanes.count() as f64 / 8.0;
+    let flit = |s: &Speed| s.generation >= Generation::Gen6;
+    let exact = |s: &Speed| close(s.coded().bytes() / 1e9) || flit(s) && close(raw(s) * 242.0 / 256.0);
+    let of_sysfs = |s: &Speed| (s.generation == Generation::Gen2 || flit(s)) && close(raw(s) * 128.0 / 130.0);
+    let of_its_time = |s: &Speed| s.generation <= Generation::Gen2 && close(raw(s) * 0.64);
+    let allowed = |s: &Speed| most.is_none_or(|m| m.allows(*s));
+    let wide = kind == Kind::Gpu || most.is_some();
+    let usual = |s: &Speed| wide || s.generation > Generation::Gen1 || s.lanes.count() < 16;
+    let best = |form: &dyn Fn(&Speed) -> bool| {
+        let fit = || all().filter(|s| form(s));
+        fit().find(|s| allowed(s) && usual(s)).or_else(|| fit().find(allowed)).or_else(|| fit().next())
     };
-    exact.or_else(of_its_time).and_then(speed)
+    best(&exact).or_else(|| best(&of_sysfs)).or_else(|| best(&of_its_time))
+}
+
+/// The GPU behind a link, where all that is there is one.
+fn gpu_of<'a>(host: &'a Host, tree: &Tree, link: &Link) -> Option<&'a Function> {
+    let ends = link.functions.iter().copied().chain(tree.ends_below(link.lower));
+    ends.filter_map(|a| host.functions.get(&a)).find(|f| f.kind() == Kind::Gpu)
 }
 
 /// Whether all that is behind a link is one GPU, with its audio function and the ports inside its package: links that
@@ -266,7 +267,11 @@ fn registers(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Opt
 }
 
 fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<&Function>) -> Belief {
-    let of_hwloc = |f: &Function| f.claim.gigabytes.as_ref().and_then(|g| of_gigabytes(g.value));
+    let at_rest = idles(host, tree, link);
+    let device = gpu_of(host, tree, link).filter(|_| at_rest).unwrap_or(lower);
+    let most = capable::most(device);
+    // Both ends of a link have the one speed that the device can have.
+    let of_hwloc = |f: &Function| f.claim.gigabytes.as_ref().and_then(|g| of_gigabytes(g.value, most, device.kind()));
     let claimed = speed(value(&lower.claim.speed), value(&lower.claim.width)).or_else(|| of_hwloc(lower));
     let above = upper.and_then(of_hwloc);
     let said = lower.claim.speed.as_ref().map(|f| f.at);
@@ -294,7 +299,7 @@ fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<
         let why = format!("its ends say {} and {}: no wire has two", shown(above), shown(now));
         return doubt(why, Some(slow), Some(slow), Some(fast));
     }
-    let most = value(&lower.ids).and_then(|i| DEVICES.iter().find(|d| (d.0, d.1) == i)).map(|d| (d.2, "the device"));
+    let most = most.and_then(|m| m.generation).map(|g| (g, "the device"));
     let below_processor = tree.parent(link.lower).is_none();
     let processor = of_processor(host).filter(|_| below_processor).map(|g| (g, "the processor"));
     let least = [most, processor].into_iter().flatten().min_by_key(|(g, _)| *g);

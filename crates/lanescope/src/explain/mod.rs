@@ -7,6 +7,7 @@
 
 mod belief;
 mod bus;
+mod capable;
 mod endpoints;
 mod expect;
 mod findings;

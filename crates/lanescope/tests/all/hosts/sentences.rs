@@ -1,9 +1,9 @@
 //! Sentences of `explain` that must be true of every dump, as it is and with links and sizes changed.
 
 use super::explained::switch;
-use super::{dumps, explained, topology};
+use super::{dumps, explained, host, topology};
 use crate::common::some;
-use lanescope::explain::{Explained, LinkLine, Together};
+use lanescope::explain::{Explained, LinkLine, Together, nccl};
 use serde_json::Value;
 
 /// Dumps as they are, and with what their links run at, and their sizes, made worse here and there.
@@ -190,6 +190,68 @@ fn a_switch_that_trained_down_is_named() {
     assert_eq!((first.kind.as_str(), first.at.as_str()), ("trained-down", "link 0000:00:01.0 – 0000:01:00.0"));
     assert!(first.text.starts_with("the switch at 0000:01:00.0") && first.text.contains("gpu0 and gpu1"), "{first:#?}");
     assert!(!first.cure.contains("the card"), "{first:#?}");
+}
+
+/// An hwloc file with a device below a port, and the GB/s of both.
+fn hwloc(class: &str, ids: &str, name: &str, gigabytes: f64) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<topology version=\"2.0\">\n<object \
+         type=\"Machine\" os_index=\"0\">\n\
+         <object type=\"NUMANode\" os_index=\"0\"/>\n<object type=\"Bridge\" bridge_type=\"0-1\" \
+         bridge_pci=\"0000:[00-01]\">\n<object type=\"Bridge\" bridge_type=\"1-1\" bridge_pci=\"0000:[01-01]\" \
+         pci_busid=\"0000:00:01.0\" pci_type=\"0604 [8086:3c02] [0000:0000] 07\" \
+         pci_link_speed=\"{gigabytes:.6}\">\n<object type=\"PCIDev\" pci_busid=\"0000:01:00.0\" pci_type=\"{class} \
+         [{ids}] [0000:0000] 01\" pci_link_speed=\"{gigabytes:.6}\"><info name=\"PCIDevice\" \
+         value=\"{name}\"/></object>\n</object>\n</object>\n</object>\n</topology>\n"
+    )
+}
+
+/// hwloc's two readers of a link: of registers, and of Linux's `current_link_speed`, which spells out 5 GT/s as `5.0`.
+fn reckoned(gigatransfers: f64, lanes: u64) -> Vec<f64> {
+    let raw = gigatransfers * lanes as f64 / 8.0;
+    match gigatransfers {
+        2.5 => vec![raw * 0.8],
+        5.0 => vec![raw * 0.8, raw * 128.0 / 130.0],
+        _ => vec![raw * 128.0 / 130.0],
+    }
+}
+
+/// Of datasheets: the most that a chip can do, GT/s and lanes.
+#[test]
+fn the_speed_of_an_hwloc_link_is_one_that_its_device_can_have() {
+    const RATES: [f64; 5] = [2.5, 5.0, 8.0, 16.0, 32.0];
+    for (class, ids, name, most, lanes) in [
+        ("0200", "8086:10fb", "82599ES 10-Gigabit SFI/SFP+ Network Connection", 5.0, 8),
+        ("0200", "8086:1521", "I350 Gigabit Network Connection", 5.0, 4),
+        ("0107", "1000:0072", "SAS2008 PCI-Express Fusion-MPT SAS-2 [Falcon]", 5.0, 8),
+        ("0280", "15b3:1003", "MT27500 Family [ConnectX-3]", 8.0, 8),
+        ("0108", "144d:a80a", "NVMe SSD Controller PM9A1/PM9A3/980PRO", 16.0, 4),
+        ("0302", "10de:1db6", "GV100GL [Tesla V100 PCIe 32GB]", 8.0, 16),
+        ("0200", "15b3:101d", "MT2892 Family [ConnectX-6 Dx]", 16.0, 16),
+    ] {
+        for rate in RATES.into_iter().filter(|r| *r <= most) {
+            for width in [1, 2, 4, 8, 16].into_iter().filter(|w| *w <= lanes) {
+                for gigabytes in reckoned(rate, width) {
+                    let text = hwloc(class, ids, name, gigabytes);
+                    let link = &explained(&text).links[0];
+                    let shown = link.shown.as_deref().expect("a speed");
+                    let (r, w) = shown.split_once(" GT/s x").expect("a rate and lanes");
+                    let (r, w): (f64, u64) = (r.parse().expect("a rate"), w.parse().expect("lanes"));
+                    let what = format!("{name} at {rate} GT/s x{width}, {gigabytes} GB/s: {shown}");
+                    assert!(r <= most && w <= lanes, "{what}");
+                    // 5 GT/s by 128/130 is nothing else; of what carries the same, the device's own width is meant.
+                    let alone = rate == 5.0 && gigabytes > rate * width as f64 / 8.0 * 0.9;
+                    assert!(!(alone || width == lanes) || (r, w) == (rate, width), "{what}");
+                    assert!(reckoned(r, w).iter().any(|g| (g / gigabytes - 1.0).abs() < 1e-5), "{what}");
+                }
+            }
+        }
+    }
+    // What is written for NCCL is the same.
+    if let Some(text) = topology("../hosts/infragraph/supermicro.xml") {
+        let file = nccl::emit(&host(&text));
+        assert!(file.contains("device=\"0x1521\" link_speed=\"5.0 GT/s PCIe\" link_width=\"4\""), "{file}");
+    }
 }
 
 /// A port's rate is that of its chip's name, whichever dump it stands in.
