@@ -52,6 +52,17 @@ pub(crate) struct Belief {
     pub(crate) at: Option<Place>,
 }
 
+impl Belief {
+    /// Whether it is the speed of one moment, in which a GPU may have been idle: no file with registers is in doubt.
+    pub(crate) fn may_have_idled(&self) -> bool {
+        match self.standing {
+            Standing::Idle => self.capable.is_none(),
+            Standing::Unknown(_) => self.negotiated.is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// A speed of a generation and a width, where both are known and legal.
 fn speed(generation: Option<Generation>, width: Option<u8>) -> Option<Speed> {
     Some(Speed::new(generation?, Lanes::new(u64::from(width?))?))
@@ -307,6 +318,31 @@ fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<
         let real = Speed { generation: most, ..now };
         let why = format!("it claims {}, and {whose} can do {} GT/s", shown(now), gigatransfers(most));
         return doubt(why, None, Some(real), Some(real));
+    }
+    // hwloc has the speed of the moment, and a GPU that does nothing lowers it.
+    if at_rest && lower.claim.speed.is_none() {
+        match least.map(|(g, _)| g) {
+            Some(can) if most.is_some() && can > now.generation => {
+                let up = Some(Speed { generation: can, ..now });
+                return Belief {
+                    standing: Standing::Idle,
+                    low: Some(now),
+                    typical: up,
+                    high: up,
+                    lower_capable: up,
+                    ..base
+                };
+            }
+            // Of a processor alone nothing follows: its port may lead to an older GPU.
+            _ if most.is_none() && now.generation <= Generation::Gen2 => {
+                let why = format!(
+                    "{} when the file was written, and the link of a GPU that is idle is slower than under load",
+                    shown(now)
+                );
+                return Belief { standing: Standing::Unknown(why), low: Some(now), ..base };
+            }
+            _ => {}
+        }
     }
     // A switch whose way up is claimed slower than what hangs below it: the claim that is not believed is the way up's,
     // and it is taken for what is below, as far as its ends can do that. Where they can do no more it is believed.

@@ -262,7 +262,9 @@ impl Pen<'_> {
 
     /// GB/s of one direction after coding, as hwloc reckons them; 0 is its word for unknown.
     fn speed(&self, address: Address, function: &Function) -> f64 {
-        let link = self.topology.tree.link_above(address);
+        // A port's link is the one below it: both of its ends have one speed.
+        let below = self.topology.tree.links.iter().position(|l| l.upper == Some(address));
+        let link = below.or_else(|| self.topology.tree.link_above(address));
         let believed = link.and_then(|l| self.topology.speed(l, Corner::Typical));
         let claimed = function.claim.gigabytes.as_ref().map(|g| g.value);
         believed.map(|s| s.coded().bytes() / 1e9).or(claimed).unwrap_or(0.0)

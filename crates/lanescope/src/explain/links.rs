@@ -38,6 +38,11 @@ fn line(topology: &Topology, index: usize) -> LinkLine {
     let endpoint = topology.behind(index).into_iter().find(|s| s.links.first() == Some(&index));
     let why = match &belief.standing {
         Standing::Virtual(why) | Standing::Unknown(why) => Some(why.clone()),
+        Standing::Idle if belief.capable.is_none() => Some(
+            "the file has the speed of one moment: an idle GPU lowers it, and under load it rises to what the GPU \
+                can do, if the slot can"
+                .to_owned(),
+        ),
         Standing::Idle => Some("an idle GPU lowers its link speed; under load it rises again".to_owned()),
         Standing::Down => Some("both ends can do more".to_owned()),
         _ => None,
@@ -92,6 +97,11 @@ pub(crate) fn unknown(topology: &Topology, pairs: &[Pair]) -> Vec<Unknown> {
     let speed = ids(&|s| s.links.iter().any(|l| topology.beliefs[*l].low.is_none()));
     if !speed.is_empty() {
         say(format!("the speed of a link on the path of {}", list(&speed)), "sudo lspci -vvv");
+    }
+    let moment = ids(&|s| s.links.iter().any(|l| topology.beliefs[*l].may_have_idled()));
+    if !moment.is_empty() {
+        let what = format!("whether the link of {} was idle when the file was written", list(&moment));
+        say(what, "sudo lspci -vvv, under load");
     }
     let above = ids(&|s| s.links.len() == 1 && topology.tree.links[s.links[0]].upper.is_none());
     if !above.is_empty() {

@@ -332,6 +332,17 @@ pub fn explain(host: &Host) -> Explained {
 }
 
 impl Explained {
+    /// Links of GPUs of which the file has the speed of one moment, in which they may have been idle: by their lower
+    /// ends' addresses.
+    pub fn may_have_idled(&self) -> Vec<&str> {
+        let idle = |l: &&LinkLine| match l.standing.as_str() {
+            "idle" => l.capable.is_none(),
+            "unknown" => l.shown.is_some(),
+            _ => false,
+        };
+        self.links.iter().filter(idle).map(|l| l.lower.as_str()).collect()
+    }
+
     /// Whether the dumps say what any device's link runs at: without that nothing can be found to be in order.
     pub fn rates_known(&self) -> bool {
         let known = |l: &LinkLine| l.shown.is_some() && l.standing != "empty";

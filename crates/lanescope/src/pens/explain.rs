@@ -143,14 +143,31 @@ fn left(out: &mut String, count: usize, shown: usize) {
     }
 }
 
+/// What is said where nothing was found though speeds are known.
+fn no_finding(report: &Explained) -> String {
+    match &report.may_have_idled()[..] {
+        [] => "no finding: nothing in the dumps slows a device down".to_owned(),
+        [first, rest @ ..] => {
+            let others = if rest.is_empty() { String::new() } else { format!(" and of {} others", rest.len()) };
+            format!(
+                "no finding, but the dumps have the speed of the link above {first}{others} at one moment, in which \
+                 its GPU may have been idle"
+            )
+        }
+    }
+}
+
 fn findings(out: &mut String, report: &Explained, all: bool) {
     if report.findings.is_empty() {
         let known = report.rates_known();
-        out.push_str(match (report.links.is_empty() && report.pairs.is_empty(), known) {
-            (true, false) => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
-            (false, false) => "\nno link of a device has a speed in the dumps: what holds it back cannot be said\n",
-            (_, true) => "\nno finding: nothing in the dumps slows a device down\n",
-        });
+        let said = match (report.links.is_empty() && report.pairs.is_empty(), known) {
+            (true, false) => "no PCI Express link is in the dumps: nothing can be said of rates".to_owned(),
+            (false, false) => {
+                "no link of a device has a speed in the dumps: what holds it back cannot be said".to_owned()
+            }
+            (_, true) => no_finding(report),
+        };
+        let _ = writeln!(out, "\n{said}");
         return;
     }
     out.push_str("\nfindings, by cost in GB/s one way\n");
@@ -370,6 +387,11 @@ fn link(link: &LinkLine) -> String {
             format!("{now} (port {}, device {})", end(&link.upper_capable), end(&link.lower_capable))
         }
         "down" => format!("{now}, below the {capable} that it can do"),
+        "idle" if link.capable.is_none() => {
+            format!(
+                "{now} when the file was written, its GPU perhaps idle; {taken} under load, if the slot can do that"
+            )
+        }
         "idle" => format!("idle at {now}; {capable} under load"),
         "empty" => "no link".to_owned(),
         "virtual" => format!("not believed: {}; taken for {taken}", link.why.as_deref().unwrap_or("")),

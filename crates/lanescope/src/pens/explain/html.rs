@@ -3,7 +3,7 @@
 //! A content security policy forbids everything but the page's own style, names of a dump go through one door that
 //! escapes them, and each section has a budget of bytes, so that no dump makes the page larger than [`MOST`].
 
-use super::{FAR, NO_CAUSE, pair_groups, range};
+use super::{FAR, NO_CAUSE, no_finding, pair_groups, range};
 use crate::explain::{Device, Explained, Finding, LinkLine, Simulated, Together};
 use crate::pens::page::STYLE;
 use crate::pens::svg::escape;
@@ -173,9 +173,11 @@ impl Page {
             let known = report.rates_known();
             self.paragraph(
                 "",
-                match known {
-                    true => "no finding: nothing in the dumps slows a device down",
-                    false => "no link of a device has a speed in the dumps: what holds it back cannot be said",
+                &match known {
+                    true => no_finding(report),
+                    false => {
+                        "no link of a device has a speed in the dumps: what holds it back cannot be said".to_owned()
+                    }
                 },
             );
         }

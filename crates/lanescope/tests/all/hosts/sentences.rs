@@ -254,6 +254,29 @@ fn the_speed_of_an_hwloc_link_is_one_that_its_device_can_have() {
     }
 }
 
+/// An idle GPU's link is slow, and hwloc has no other speed of it.
+#[test]
+fn an_idle_gpu_of_hwloc_is_not_taken_for_slow() {
+    let idle = |ids: &str, name: &str| explained(&hwloc("0300", ids, name, 4.0));
+    let of = |report: &Explained| lanescope::pens::explain::text(report, false);
+    let known = idle("10de:27b2", "AD104GL [RTX 4000 Ada Generation]");
+    let rate = known.devices[0].to_memory.rate;
+    // 2.5 GT/s x16 as it is, 16 GT/s x16 as it can.
+    assert!(rate.low.is_some_and(|r| r < 4.0) && rate.typical.is_some_and(|r| r > 25.0), "{rate:?}");
+    assert_eq!((known.links[0].standing.as_str(), known.links[0].taken.as_deref()), ("idle", Some("16 GT/s x16")));
+    let nobody = idle("10de:ffff", "A GPU of some kind");
+    let rate = nobody.devices[0].to_memory.rate;
+    assert!(rate.low.is_some_and(|r| r < 4.0) && rate.typical.is_none() && rate.high.is_none(), "{rate:?}");
+    for report in [&known, &nobody] {
+        let text = of(report);
+        assert!(!text.contains("nothing in the dumps slows") && text.contains("idle"), "{text}");
+        assert!(report.unknown.iter().any(|u| u.what.contains("was idle when the file was written")), "{text}");
+    }
+    // At all that it can do it is not idle.
+    let busy = explained(&hwloc("0302", "10de:1db6", "GV100GL [Tesla V100 PCIe 32GB]", 15.753846));
+    assert!(busy.links[0].standing == "full" && of(&busy).contains("nothing in the dumps slows"), "{}", of(&busy));
+}
+
 /// A port's rate is that of its chip's name, whichever dump it stands in.
 #[test]
 fn ports_without_a_name_have_that_of_their_ids() {
