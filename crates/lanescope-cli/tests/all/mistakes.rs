@@ -9,6 +9,8 @@ fn wire_points_at_the_option_that_was_typed() {
         (&["gen3", "x3"][..], "GENERATION LANES \"gen3 x3\": there is no width"),
         (&["gen9", "x8"], "GENERATION LANES \"gen9 x8\": there is no generation"),
         (&["gen3", "x8", "--request", "0 B"], "--request \"0 B\": a payload size cannot be 0 B"),
+        (&["gen3", "x8", "--payload", "256"], "TLP: it has no unit; 1 B to 4 KiB, e.g. \"256 B\""),
+        (&["gen3", "x8", "--payload", "128"], "e.g. \"128 B\""),
         (&["gen3", "x8", "--header", "5DW"], "--header \"5DW\": expected \"3DW\""),
         (&["gen3", "x8", "--ack-every", "0"], "--ack-every \"0\": expected a whole number from 1, or \"never\""),
         (&["gen3", "x8", "--completion", "3"], "--completion \"3\": a size needs its unit"),
@@ -20,6 +22,25 @@ fn wire_points_at_the_option_that_was_typed() {
     }
     let [written, typed] = ["gen3", "Gen3"].map(|g| out(&["wire", "pcie", g, "x8"], 0).0);
     assert_eq!(written, typed);
+}
+
+/// A part is listed as what was written for it, though it is an endpoint to PCI Express; and an endpoint is no drive.
+#[test]
+fn a_plan_lists_parts_as_they_are_stated() {
+    let text = |part: &str| {
+        format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.d]\n{part}\n[links.a]\nbetween = [\"host\", \"d\"]\npcie = \
+             \"gen5 x4\"\n[flows.a]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\naccess = [{{ size = \"4 KiB\", random = \
+             \"100 %\" }}]\noutstanding = 4\n"
+        )
+    };
+    let (_dir, file) = folder(&text("is = \"nvme\""));
+    let (plan, _) = out(&["plan", &file], 0);
+    let is = plan.lines().any(|l| l.split_whitespace().take(2).eq(["is", "nvme"]));
+    assert!(is && !plan.contains("host-adapter"), "{plan}");
+    let (_dir, file) = folder(&text("use = \"today/nvme-gen5\""));
+    let (_, said) = out(&["plan", &file], 2);
+    assert!(said.contains("d is an endpoint") && said.contains("is = \"nvme\" makes a drive of it"), "{said}");
 }
 
 /// Every message was exchanged, though none over a link; and what is sent again for ever is no answer.

@@ -17,7 +17,7 @@ use crate::protocol::pcie::{self, PayloadSize, Speed};
 use crate::result::{LinkReport, Report};
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Nothing};
-use crate::units::Bytes;
+use crate::units::{Bytes, UnitError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -144,9 +144,14 @@ fn run(diagnostics: &mut Diagnostics, text: String) -> Option<Report> {
 pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let payload = match Bytes::parse(&q.payload) {
         Ok(bytes) if (1..=4096).contains(&bytes.0) => bytes,
-        _ => {
-            let what = format!("{:?} is not a valid payload of a TLP", q.payload);
-            diagnostics.push(Diagnostic::error(None, what).hint("1 B to 4 KiB, e.g. \"256 B\" (2.0, 2.2.2)"));
+        other => {
+            let (why, example) = match other {
+                Err(UnitError::NoUnit) => (": it has no unit", format!("{} B", q.payload.trim())),
+                _ => ("", "256 B".to_owned()),
+            };
+            let what = format!("{:?} is not a valid payload of a TLP{why}", q.payload);
+            diagnostics
+                .push(Diagnostic::error(None, what).hint(format!("1 B to 4 KiB, e.g. {example:?} (2.0, 2.2.2)")));
             return None;
         }
     };

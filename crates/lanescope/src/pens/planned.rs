@@ -3,7 +3,9 @@
 use crate::plan::Plan;
 use crate::plan::gpu::GpuCluster;
 use crate::plan::infiniband::JobFlow;
-use crate::scenario::keys::Setting;
+use crate::plan::storage::AdapterKind;
+use crate::scenario::keys::{PartKind, Setting};
+use crate::scenario::quantity::Shape;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -74,6 +76,14 @@ fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
         .chain(plan.buses.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name))
         .map(|name| format!("flows.{name}"))
         .collect();
+    // What is an endpoint to PCI Express, and was stated as more.
+    let of_storage = plan.storage.adapters.iter().map(|a| match a.kind {
+        AdapterKind::Host(_) => (&a.name, PartKind::HostAdapter),
+        AdapterKind::Nvme(_) => (&a.name, PartKind::Nvme),
+    });
+    let of_cluster = plan.cluster.adapters.iter().map(|a| (&a.name, PartKind::ChannelAdapter));
+    let kinds: HashMap<String, PartKind> =
+        of_storage.chain(of_cluster).map(|(name, kind)| (format!("parts.{name}"), kind)).collect();
     let mut all: Vec<(String, Vec<Setting>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (name, mut list) in plan.settings() {
@@ -83,8 +93,8 @@ fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
         match places.get(&name) {
             Some(&at) => {
                 let of = |key| all[at].1.iter().position(|s| s.key == key);
-                if let Some(is) = of("is") {
-                    all[at].1[is].value = "host-adapter".into();
+                if let (Some(is), Some(kind)) = (of("is"), kinds.get(&name)) {
+                    all[at].1[is].value = kind.show();
                 }
                 all[at].1.append(&mut list);
             }

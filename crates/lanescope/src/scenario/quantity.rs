@@ -380,6 +380,7 @@ pub(super) fn with_unit<T>(
         UnitError::WrongUnit(u) => {
             let u: String = u.chars().take(20).collect();
             let hint = match (u.as_str(), what) {
+                ("G" | "GE" | "GbE", "a rate") => format!("write \"{} Gb/s\"", shown.trim_end_matches(&u).trim()),
                 ("KB", _) => "KB is ambiguous: write kB (1000) or KiB (1024)".into(),
                 ("Kb/s", _) => "write kb/s".into(),
                 ("Gbps", _) | ("Gbit/s", _) | ("Gb", "a rate") => "write Gb/s for bits, GB/s for bytes".into(),

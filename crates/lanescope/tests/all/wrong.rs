@@ -33,6 +33,15 @@ fn the_good_one_is_good() {
 }
 
 #[test]
+fn a_rate_of_ethernet_as_it_is_called_is_told_with_its_unit() {
+    let text = "[parts.a]\nis = \"station\"\n[parts.b]\nis = \"station\"\n[links.wire]\nbetween = [\"a\", \"b\"]\n\
+        ethernet = \"100G\"\n[flows.f]\nfrom = \"a\"\nto = \"b\"\nsize = \"1500 B\"\n";
+    for called in ["100G", "100 GbE", "100GE"] {
+        has(&wrong(&text.replace("100G", called), &[]), &["t.toml:7", "write \"100 Gb/s\""]);
+    }
+}
+
+#[test]
 fn two_misspelt_keys_are_both_shown() {
     let m = wrong(&GOOD.replace("pcie", "pice").replace("size", "sise"), &[]);
     has(&m, &["t.toml:8:1", "\"pice\"", "did you mean pcie?", "t.toml:14:1", "\"sise\"", "did you mean size?"]);

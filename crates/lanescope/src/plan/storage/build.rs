@@ -34,6 +34,12 @@ impl Host<'_> {
         let here = self.parts.iter().any(|p| p.name == text || p.name == head || p.group == head);
         here && directory.find(&mut Diagnostics::default(), text, Span::default()).is_none()
     }
+
+    /// Whether a name is that of an endpoint.
+    fn endpoint(&self, text: &str) -> bool {
+        let named = self.parts.iter().find(|p| p.name == text || p.group == text);
+        named.is_some_and(|p| matches!(p.keys, PartKeys::Endpoint(_)))
+    }
 }
 
 /// Resolves and checks the storage of a scenario, and adds each adapter's DMA to the flows of PCIe or of its bus.
@@ -508,7 +514,11 @@ fn volumes(
     for Name { text, span } in names {
         let nothing = || Diagnostic::error(*span, format!("{text} cannot be read or written")).hint(TARGETS);
         if host.knows(directory, text) {
-            diagnostics.push(nothing());
+            diagnostics.push(match host.endpoint(text) {
+                true => Diagnostic::error(*span, format!("{text} is an endpoint, which moves data and stores none"))
+                    .hint(format!("is = \"nvme\" makes a drive of it; {TARGETS}")),
+                false => nothing(),
+            });
             return None;
         }
         let Address { parts, rest, many: star } = directory.find(diagnostics, text, *span)?;
