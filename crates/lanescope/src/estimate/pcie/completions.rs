@@ -9,9 +9,11 @@
 //! Not in it: completers that work on so many reads at once and take requests from their ports in turn
 //! (`reads_in_flight`, backbones); flows that alternate are counted with their reads alone.
 
-use crate::estimate::core::elements::Key;
+use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::fill::{Resource, Share, Use};
+use crate::estimate::core::row;
 use crate::estimate::pcie::queues;
+use crate::plan::storage::{Device, Volume};
 use crate::plan::{Hop, Plan};
 use crate::protocol::pcie::Class;
 use crate::scenario::keys::After;
@@ -82,8 +84,12 @@ struct Passage<'a> {
     rooms: Vec<f64>,
 }
 
-/// All readers that one completer answers through one port.
-struct Completer(Vec<Reader>);
+/// All readers that one completer answers through one port, or all who have I/Os outstanding at a drive that moves the
+/// data of one after the other: then its rate is what they wait for.
+struct Completer {
+    readers: Vec<Reader>,
+    rate: Option<usize>,
+}
 
 /// Waits at completers, of all flows of a plan.
 #[derive(Default)]
@@ -110,9 +116,6 @@ impl Waits {
                 Reader { flow: *flow, windows: Vec::new(), most: f64::INFINITY, way: Vec::new(), wait: None },
             );
         });
-        if reader.is_empty() {
-            return Waits(Vec::new());
-        }
         for (r, resource) in resources.iter().enumerate() {
             let window = |index: usize| {
                 let flow = &plan.flows[index];
@@ -149,8 +152,12 @@ impl Waits {
                 }
             }
         }
-        let of = |flows: &Vec<usize>| Completer(flows.iter().filter_map(|f| reader.remove(f)).collect());
-        Waits(completers.values().map(of).collect())
+        let of = |flows: &Vec<usize>| Completer {
+            readers: flows.iter().filter_map(|f| reader.remove(f)).collect(),
+            rate: None,
+        };
+        let drives = (0..resources.len()).filter_map(|r| Completer::drive(plan, resources, r));
+        Waits(completers.values().map(of).chain(drives).collect())
     }
 
     /// What holds the readers back, with how long they wait at such shares; `None` where that changes nothing.
@@ -164,7 +171,7 @@ impl Waits {
         let mut charged = None;
         for completer in &mut self.0 {
             completer.settle(plan, corner, resources, shares);
-            for reader in &mut completer.0 {
+            for reader in &mut completer.readers {
                 for window in &mut reader.windows {
                     let wait = reader.wait.map_or(0.0, |w| window.longer(w.time, w.each) * (1.0 - SHORT));
                     let more = (wait - window.added) * window.per_wait;
@@ -183,14 +190,14 @@ impl Waits {
 
     /// Whether all that makes somebody wait is full at such shares.
     pub(in crate::estimate) fn hold(&self, resources: &[Resource<Key>], shares: &[Share]) -> bool {
-        let readers = self.0.iter().flat_map(|c| &c.0);
+        let readers = self.0.iter().flat_map(|c| &c.readers);
         let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * 0.98;
         readers.filter_map(|r| r.wait).all(|w| full(&resources[w.by]))
     }
 
     /// What makes those wait that are held back by what they keep in flight.
     pub(in crate::estimate) fn name(&self, shares: &mut [Share]) {
-        for reader in self.0.iter().flat_map(|c| &c.0) {
+        for reader in self.0.iter().flat_map(|c| &c.readers) {
             let by = &mut shares[reader.flow].by;
             if let Some(wait) = reader.wait
                 && by.is_some_and(|by| reader.windows.iter().any(|w| w.resource == by && w.added > 0.0))
@@ -202,20 +209,58 @@ impl Waits {
 }
 
 impl Completer {
+    /// Those at a drive of solid state, or in memory, whose own rate is a resource; `None` where one has others behind it
+    /// or before it, as in an array.
+    fn drive(plan: &Plan, resources: &[Resource<Key>], rate: usize) -> Option<Completer> {
+        let (Key::Storage(Part::Target(t)), first) = (resources[rate].key, row::ios(plan).start) else { return None };
+        let in_turn = matches!(plan.storage.targets[t as usize].device, Device::Ssd(_) | Device::Ram(_));
+        if !in_turn || resources[rate].uses.len() < 2 {
+            return None;
+        }
+        let reader = |used: &Use| {
+            let flow = plan.storage.flows.get(used.flow.checked_sub(first)?)?;
+            let mut reader =
+                Reader { flow: used.flow, windows: Vec::new(), most: f64::INFINITY, way: Vec::new(), wait: None };
+            for (r, resource) in resources.iter().enumerate().filter(|(r, _)| *r != rate) {
+                let Some(at) = resource.uses.iter().position(|u| u.flow == used.flow && u.weight > 0.0) else {
+                    continue;
+                };
+                let (unloaded, whole) = (resource.uses[at].weight, resource.uses[at].whole());
+                if matches!(resource.key, Key::Storage(Part::Outstanding(_))) {
+                    let per_wait = 1.0 / flow.mix().bytes;
+                    reader.windows.push(Window {
+                        resource: r,
+                        at,
+                        unloaded,
+                        per_wait,
+                        added: 0.0,
+                        part: 0.0,
+                        users: 1,
+                    });
+                } else {
+                    reader.most = reader.most.min(resource.capacity / whole);
+                }
+            }
+            (flow.volume == Volume::Target(t) && !reader.windows.is_empty()).then_some(reader)
+        };
+        let readers = resources[rate].uses.iter().map(reader).collect::<Option<Vec<Reader>>>()?;
+        Some(Completer { readers, rate: Some(rate) })
+    }
+
     /// The waits at such shares, and what makes them.
     fn settle(&mut self, plan: &Plan, corner: Corner, resources: &[Resource<Key>], shares: &[Share]) {
         self.divide(resources, shares);
         let passages = self.passages(plan, corner, resources, shares);
-        let mut waits: Vec<Option<Wait>> = vec![None; self.0.len()];
+        let mut waits: Vec<Option<Wait>> = vec![None; self.readers.len()];
         for passage in &passages {
             // Whoever has hops of the way there in common waits before the last of these, if what is in flight fills
             // the buffers behind it.
             let mut times: BTreeMap<usize, f64> = BTreeMap::new();
-            for (i, reader) in self.0.iter().enumerate() {
-                let own = plan.flows[reader.flow].back.iter().zip(passage.way);
-                let hops = own.take_while(|(a, b)| a == b).count().max(1);
-                let time = *times.entry(hops).or_insert_with(|| {
-                    let room = passage.rooms[hops - 1..].iter().sum();
+            for (i, reader) in self.readers.iter().enumerate() {
+                let own = passage.way.iter().enumerate();
+                let common = own.take_while(|(i, hop)| plan.flows[reader.flow].back.get(*i) == Some(*hop)).count();
+                let time = *times.entry(common).or_insert_with(|| {
+                    let room = passage.rooms.iter().skip(common.saturating_sub(1)).sum();
                     self.behind(passage, room)
                 });
                 if time > waits[i].map_or(0.0, |w| w.time) {
@@ -226,7 +271,7 @@ impl Completer {
             }
         }
         // Where each gets as much as by turns, nobody gets less for it.
-        let waited = self.0.iter().any(|r| r.wait.is_some());
+        let waited = self.readers.iter().any(|r| r.wait.is_some());
         let less = |(reader, wait): (&Reader, &Option<Wait>)| {
             let Some(wait) = wait else { return false };
             reader.windows.iter().any(|w| {
@@ -234,15 +279,15 @@ impl Completer {
                 w.users > 1 || w.part / takes < shares[reader.flow].rate * (1.0 - 1e-6)
             })
         };
-        if waited || self.0.iter().zip(&waits).any(less) {
-            self.0.iter_mut().zip(waits).for_each(|(reader, wait)| reader.wait = wait);
+        if waited || self.readers.iter().zip(&waits).any(less) {
+            self.readers.iter_mut().zip(waits).for_each(|(reader, wait)| reader.wait = wait);
         }
     }
 
     /// What its readers have of tags that readers of other completers have, too: what these leave, and their turns.
     fn divide(&mut self, resources: &[Resource<Key>], shares: &[Share]) {
-        let here: BTreeSet<usize> = self.0.iter().map(|r| r.flow).collect();
-        for window in self.0.iter_mut().flat_map(|r| &mut r.windows) {
+        let here: BTreeSet<usize> = self.readers.iter().map(|r| r.flow).collect();
+        for window in self.readers.iter_mut().flat_map(|r| &mut r.windows) {
             let Resource { capacity, uses, .. } = &resources[window.resource];
             let (own, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| here.contains(&u.flow));
             let left = capacity - others.iter().map(|u| u.whole() * shares[u.flow].rate).sum::<f64>();
@@ -261,6 +306,17 @@ impl Completer {
     ) -> Vec<Passage<'a>> {
         let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * (1.0 - 1e-4);
         let mut all = Vec::new();
+        if let Some(rate) = self.rate {
+            let takes = |(i, r): (usize, &Reader)| {
+                let used = resources[rate].uses.iter().find(|u| u.flow == r.flow);
+                (i, used.map_or(0.0, |u| u.whole()))
+            };
+            let Resource { capacity: left, .. } = resources[rate];
+            let readers = self.readers.iter().enumerate().map(takes).collect();
+            let passage = Passage { resource: rate, readers, left, unit: 1.0 / left, way: &[], rooms: Vec::new() };
+            all.extend(full(&resources[rate]).then_some(passage));
+            return all;
+        }
         for (index, resource) in resources.iter().enumerate() {
             let (Key::Wire(hop) | Key::Replay(hop) | Key::Credits(hop, Class::Completion, _)) = resource.key else {
                 continue;
@@ -270,7 +326,7 @@ impl Completer {
             }
             let mut way = None;
             let mut readers = Vec::new();
-            for (i, reader) in self.0.iter().enumerate() {
+            for (i, reader) in self.readers.iter().enumerate() {
                 let flow = &plan.flows[reader.flow];
                 let Some(at) = flow.back.iter().position(|h| *h == hop) else { continue };
                 let takes = resource.uses.iter().find(|u| u.flow == reader.flow).map_or(0.0, |u| u.whole());
@@ -282,7 +338,7 @@ impl Completer {
             let Some((flow, at)) = way else { continue };
             let before = flow.back[..at].iter();
             let rooms = before.map(|hop| queues::room(plan, corner, flow, *hop, Class::Completion)).collect();
-            let own: f64 = readers.iter().map(|(i, takes)| takes * shares[self.0[*i].flow].rate).sum();
+            let own: f64 = readers.iter().map(|(i, takes)| takes * shares[self.readers[*i].flow].rate).sum();
             let left = resource.capacity - (resource.load(shares) - own).max(0.0);
             if left > 0.0 {
                 let (unit, way) = (1.0 / resource.capacity, &flow.back[..=at]);
@@ -319,7 +375,7 @@ impl Completer {
 
     /// Bytes that a reader keeps in flight, where so many share each of its windows.
     fn in_flight(&self, i: usize, users: impl Fn(&Window) -> usize) -> f64 {
-        let windows = self.0[i].windows.iter();
+        let windows = self.readers[i].windows.iter();
         windows.map(|w| w.part / users(w) as f64 / w.per_wait).fold(f64::INFINITY, f64::min)
     }
 
@@ -327,9 +383,9 @@ impl Completer {
     /// for those that need fewer.
     /// What the passage itself leaves them is not looked at.
     fn rates(&self, wait: f64, passage: &Passage) -> Vec<f64> {
-        let mut rates: Vec<f64> = self.0.iter().map(|r| r.most_but(passage.resource)).collect();
+        let mut rates: Vec<f64> = self.readers.iter().map(|r| r.most_but(passage.resource)).collect();
         let mut shared: BTreeMap<usize, (f64, Vec<(f64, usize)>)> = BTreeMap::new();
-        for (i, reader) in self.0.iter().enumerate() {
+        for (i, reader) in self.readers.iter().enumerate() {
             let own = passage.readers.iter().find(|r| r.0 == i).map_or(0.0, |r| r.1 * passage.unit);
             for w in &reader.windows {
                 let takes = w.unloaded + w.longer(wait, own) * w.per_wait;
