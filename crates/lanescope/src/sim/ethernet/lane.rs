@@ -28,8 +28,9 @@ pub(super) struct Sender {
     /// Of the message that is being sent: its birth, when its first frame left the application, what is left of it, and
     /// for whom.
     pub(super) current: Option<(u64, u64, u64, u32)>,
-    /// When it was last served, for turns among those that always have something.
-    pub(super) served: u64,
+    /// When it was last served, and as which of its station, for turns among those that always have something: several
+    /// are served at one moment where there is room for them.
+    pub(super) served: (u64, u64),
 }
 
 /// A destination of a stream.
@@ -155,7 +156,7 @@ impl Sender {
         let around = [true, false].map(|first| made.headers(4, first));
         let pad = if made.is_roce() { WORD - 1 } else { 0 };
         let flowing = Flowing::default();
-        Sender { stream, source, targets, payload, around, pad, flowing, current: None, served: 0 }
+        Sender { stream, source, targets, payload, around, pad, flowing, current: None, served: (0, 0) }
     }
 
     /// Whether a lane of its station is its own.

@@ -86,8 +86,7 @@ impl Station {
     fn wake(&mut self, index: u32) {
         let lane = &mut self.lanes[index as usize];
         if !lane.active && lane.next(&self.senders).is_some() {
-            lane.active = true;
-            self.active.push_back(index);
+            self.kind.activate(lane, index, &mut self.active);
         }
     }
 

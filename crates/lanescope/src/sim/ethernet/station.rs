@@ -2,7 +2,8 @@
 //! it come in and are taken at once.
 //!
 //! Where nothing tells one destination from another there is one FIFO: messages are drawn from the sources when there
-//! is room for them. Otherwise they stand in lanes, one for each destination, and those lanes that may send take turns.
+//! is room for them. Otherwise they stand in lanes, one for each destination, and those lanes that may send take turns,
+//! among those that fill the same buffers: a class never moves the turn of another.
 //! A pause holds up what is in the MAC; a stopped destination, a missing grant or a rate limit hold up a lane.
 
 use crate::sim::core::kernel::{Agenda, NEVER};
@@ -78,6 +79,20 @@ pub(super) enum Lanes {
     Rates,
 }
 
+impl Lanes {
+    /// The buffers that frames of a lane go into.
+    fn buffers(self, lane: &Lane) -> usize {
+        if self == Lanes::Classes { lane.class as usize } else { 0 }
+    }
+
+    /// A lane with such a number has something to send: it has its turn behind those that have.
+    pub(super) fn activate(self, lane: &mut Lane, number: u32, active: &mut [VecDeque<u32>]) {
+        if !std::mem::replace(&mut lane.active, true) {
+            active[self.buffers(lane)].push_back(number);
+        }
+    }
+}
+
 /// A station in a run.
 #[derive(Clone, Debug)]
 pub(super) struct Station {
@@ -96,9 +111,12 @@ pub(super) struct Station {
     pub(super) senders: Vec<Sender>,
     pub(super) kind: Lanes,
     pub(super) lanes: Vec<Lane>,
-    pub(super) active: VecDeque<u32>,
+    /// Lanes with something to send in the order of their turns, for each of `inside`.
+    pub(super) active: Vec<VecDeque<u32>>,
     pub(super) inside: Vec<Inside>,
     turn: usize,
+    /// Messages that have been taken out of the FIFO.
+    served: u64,
     /// What is being sent: its buffers and bytes.
     sending: (usize, u64),
     pub(super) constants: Option<Constants>,
@@ -124,6 +142,7 @@ impl Station {
         rule: Rule,
     ) -> Station {
         let inside = Inside { mac: List::EMPTY, nic: List::EMPTY, mac_used: 0, nic_used: 0 };
+        let buffers = if kind == Lanes::Classes { classes } else { 1 };
         Station {
             node,
             out,
@@ -138,9 +157,10 @@ impl Station {
             senders: Vec::new(),
             kind,
             lanes: Vec::new(),
-            active: VecDeque::new(),
-            inside: vec![inside; if kind == Lanes::Classes { classes } else { 1 }],
+            active: vec![VecDeque::new(); buffers],
+            inside: vec![inside; buffers],
             turn: 0,
+            served: 0,
             sending: (0, 0),
             constants,
             grants: None,
@@ -167,12 +187,15 @@ impl Station {
             return self.from;
         }
         self.from = NEVER;
-        for (number, lane) in (0u32..).zip(&mut self.lanes) {
-            if lane.endless.is_some() && !std::mem::replace(&mut lane.active, true) {
-                self.active.push_back(number);
-            }
+        for (number, lane) in (0u32..).zip(&mut self.lanes).filter(|(_, l)| l.endless.is_some()) {
+            self.kind.activate(lane, number, &mut self.active);
         }
         NEVER
+    }
+
+    /// Whether no lane has anything to send.
+    fn is_done(&self) -> bool {
+        self.active.iter().all(VecDeque::is_empty)
     }
 
     /// Takes in what there is room for, sends if the wire is free, and sets the timers for what comes next.
@@ -261,7 +284,8 @@ impl Station {
                 all => {
                     // One that has begun goes on; else the earliest, of equals the one that was served longest ago.
                     let key = |s: &Sender| {
-                        (s.current.is_none(), s.source.born.max(if s.source.saturates() { s.served } else { 0 }))
+                        let (served, turn) = if s.source.saturates() { s.served } else { (0, 0) };
+                        (s.current.is_none(), s.source.born.max(served), turn)
                     };
                     let (i, s) = all.iter().enumerate().min_by_key(|(_, s)| key(s))?;
                     (i, if s.current.is_some() { 0 } else { s.source.born })
@@ -287,7 +311,8 @@ impl Station {
             if s.current.is_none() {
                 net.streams[s.stream as usize].tally.start(birth);
                 s.source.advance();
-                s.served = now;
+                self.served += 1;
+                s.served = (now, self.served);
             }
             let rest = left - data;
             s.current = (rest > 0).then_some((birth, left_at, rest, target));
@@ -329,10 +354,7 @@ impl Station {
                 self.messages += 1;
                 lane.come += bytes.div_ceil(s.payload);
                 lane.messages.push_back(Message { born, left: 0, bytes, sender: i as u32, target, begun: false });
-                if !lane.active {
-                    lane.active = true;
-                    self.active.push_back(index);
-                }
+                self.kind.activate(lane, index, &mut self.active);
             }
             next = next.min(s.source.born);
         }
@@ -342,17 +364,25 @@ impl Station {
     /// Lanes that may send take turns. Gives the moment when something else may, and whether something waits for room.
     fn fill_from_lanes(&mut self, now: u64, net: &mut Net) -> (u64, bool) {
         let mut next = self.ready(now).min(self.sort(now, net)).min(self.expire(now));
-        // Buffers for whose room a lane waits whose turn it is: a shorter frame behind it does not take that from it.
-        let mut full = 0_u8;
+        let mut full = false;
+        for which in 0..self.active.len() {
+            full |= self.take_turns(which, now, &mut next, net);
+        }
+        (next.min(self.deadline), full)
+    }
+
+    /// The same of lanes that fill the same buffers; `next` comes down to when one of them may go on.
+    fn take_turns(&mut self, which: usize, now: u64, next: &mut u64, net: &mut Net) -> bool {
+        // Whether a lane waits for room whose turn it is: a shorter frame behind it does not take that from it.
+        let mut full = false;
         let mut passed = 0;
-        while passed < self.active.len() {
-            let Some(index) = self.active.pop_front() else { break };
+        while passed < self.active[which].len() {
+            let Some(index) = self.active[which].pop_front() else { break };
             let Some((what, bytes)) = self.lanes[index as usize].next(&self.senders) else {
                 self.lanes[index as usize].active = false;
                 continue;
             };
             let lane = &mut self.lanes[index as usize];
-            let which = if self.kind == Lanes::Classes { lane.class as usize } else { 0 };
             let mut held = lane.stopped;
             if self.kind == Lanes::Grants && lane.granted <= lane.sent {
                 held = true;
@@ -369,15 +399,15 @@ impl Station {
             }
             let lane = &mut self.lanes[index as usize];
             if let Some(limit) = lane.limit.as_ref().filter(|l| l.next > now) {
-                next = next.min(limit.next);
+                *next = limit.next.min(*next);
                 held = true;
             }
-            if !held && (full & 1 << which != 0 || !self.has_room(which, bytes)) {
-                full |= 1 << which;
+            if !held && (full || !self.has_room(which, bytes)) {
+                full = true;
                 held = true;
             }
             if held {
-                self.active.push_back(index);
+                self.active[which].push_back(index);
                 passed += 1;
                 continue;
             }
@@ -387,9 +417,9 @@ impl Station {
                 Next::Load => self.take_load(index, which, now, net),
                 Next::Message(sender, target, data) => self.take(index, sender, target, data, which, now, net),
             }
-            self.active.push_back(index);
+            self.active[which].push_back(index);
         }
-        (next.min(self.deadline), full != 0)
+        full
     }
 
     /// Takes one frame out of a lane.
@@ -471,7 +501,7 @@ impl Station {
         let Some(which) = chosen else {
             let why = if until < NEVER {
                 Why::Paused
-            } else if self.active.is_empty() {
+            } else if self.is_done() {
                 if self.fetches() { Why::Host } else { Why::Nothing }
             } else {
                 match self.kind {
@@ -500,7 +530,7 @@ impl Station {
 
     /// Whether there is something to look at when the wire falls free: frames, or why there are none.
     fn goes_on(&self) -> bool {
-        let paced = self.constants.is_some() && !self.active.is_empty();
+        let paced = self.constants.is_some() && !self.is_done();
         self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty()) || self.fetches() || paced
     }
 
@@ -662,13 +692,13 @@ impl Station {
     /// It belongs to another part of the fabric: here it has nothing.
     pub(super) fn leaves(&mut self) {
         (self.senders, self.lanes, self.messages) = (Vec::new(), Vec::new(), 0);
-        self.active.clear();
+        self.active.iter_mut().for_each(VecDeque::clear);
         self.rows().for_each(|row| *row = List::EMPTY);
     }
 
     /// Whether what it has to send waits for others: stopped destinations, or grants.
     pub(super) fn is_held(&self) -> bool {
-        matches!(self.kind, Lanes::Stops | Lanes::Grants) && !self.active.is_empty()
+        matches!(self.kind, Lanes::Stops | Lanes::Grants) && !self.is_done()
     }
 
     /// Messages that are born and have not begun, added to those of all streams.

@@ -17,6 +17,7 @@ mod pauses;
 mod queue_pairs;
 mod random_networks;
 mod several_flows;
+mod stations;
 mod theory;
 mod traces;
 
