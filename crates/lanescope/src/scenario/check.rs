@@ -69,14 +69,19 @@ pub(super) fn nodes(diagnostics: &mut Diagnostics, nodes: &[Part<NodeKeys>]) {
     }
 }
 
+/// What the thresholds of flow control are.
+pub(crate) const BETWEEN: &str = "senders stop above the high one and resume below the low one";
+/// What those of ECN are.
+pub(crate) const MARKS: &str = "marks begin above the low one, and above the high one every frame is marked";
+
 /// Thresholds of an Ethernet switch against each other and its memory.
 fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &EthernetSwitch) {
     let memory = k.memory.typical;
     let pairs = [
-        ("high_threshold", &k.high_threshold, "low_threshold", &k.low_threshold),
-        ("ecn_high", &k.ecn_high, "ecn_low", &k.ecn_low),
+        ("high_threshold", &k.high_threshold, "low_threshold", &k.low_threshold, BETWEEN),
+        ("ecn_high", &k.ecn_high, "ecn_low", &k.ecn_low, MARKS),
     ];
-    for (high_name, high, low_name, low) in pairs {
+    for (high_name, high, low_name, low, hint) in pairs {
         for (name, q) in [(high_name, high), (low_name, low)] {
             if let Some(q) = q.as_ref().filter(|q| q.typical > memory) {
                 let what = format!("{}: {name} = {} is above its memory of {memory}", part.name, q.typical);
@@ -89,7 +94,7 @@ fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &Ethernet
         {
             let what = format!("{}: {low_name} = {} is above {high_name} = {}", part.name, low.typical, high.typical);
             let d = Diagnostic::error(low.span.or(Some(part.span)), what);
-            diagnostics.push(d.hint("senders stop above the high one and resume below the low one"));
+            diagnostics.push(d.hint(hint));
         }
     }
     let quanta = k.pause_quanta.typical;

@@ -4,7 +4,7 @@
 //! above all), then takes each table apart by the declarations in [`keys`]. All errors of all texts are collected.
 //! Nothing is resolved yet: that is the plan's work.
 
-mod check;
+pub(crate) mod check;
 pub mod edit;
 mod fabric;
 pub mod gpu;

@@ -5,7 +5,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet;
 use crate::scenario::NodeKeys;
-use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Scheduling, Setting};
+use crate::scenario::check::{BETWEEN, MARKS};
+use crate::scenario::keys::{Buffers, CongestionControl, EthernetSwitch, FlowControl, Scheduling, Setting};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
 use crate::units::{Bytes, Time};
 
@@ -234,6 +235,36 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
             let what = format!("{}: a lossy_memory of {} of {}", node.name, q.typical, k.memory.typical);
             let hint = format!("it is a part of the memory that holds a frame, {} B", network.longest_frame());
             diagnostics.push(Diagnostic::error(q.span, what).hint(hint));
+            last = &node.group;
+            continue;
+        }
+        // One that is worked out follows from the memory, so a low one alone may be above it.
+        if let (None, Some(low), true) = (&k.high_threshold, &k.low_threshold, control != FlowControl::None)
+            && b.low > b.high
+        {
+            let what = format!(
+                "{}: low_threshold = {} is above the threshold that stops senders here, {}: worked out of the memory",
+                node.name,
+                low.typical,
+                Bytes(b.high)
+            );
+            let hint = format!("{BETWEEN}: lower low_threshold, or set high_threshold above it");
+            diagnostics.push(Diagnostic::error(low.span, what).hint(hint));
+            last = &node.group;
+            continue;
+        }
+        let congestion = k.congestion_control.typical;
+        if let (None, Some(low), CongestionControl::Dcqcn) = (&k.ecn_high, &k.ecn_low, congestion)
+            && b.ecn_low > b.ecn_high
+        {
+            let what = format!(
+                "{}: ecn_low = {} is above ecn_high, which is {} here: worked out of the memory",
+                node.name,
+                low.typical,
+                Bytes(b.ecn_high)
+            );
+            let hint = format!("{MARKS}: lower ecn_low, or set ecn_high above it");
+            diagnostics.push(Diagnostic::error(low.span, what).hint(hint));
             last = &node.group;
             continue;
         }
