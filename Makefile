@@ -104,7 +104,7 @@ lint: rust ## formatting, lints and documentation, warnings as errors
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: collectives:: completions:: cluster::agree:: cluster::flow_level:: cluster::laws:: cluster::ledger:: cluster::random_clusters:: cluster::rows:: cluster::slots:: cluster::ways:: \
-	ethernet::agree:: ethernet::classes:: ethernet::flow_level:: ethernet::notes:: ethernet::parallel:: ethernet::queue_pairs:: ethernet::random_networks:: ethernet::several_flows:: ethernet::stations:: extremes:: hosts::logged:: hosts::page:: hosts::robust:: iommu:: limits:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::caches:: storage::controller:: storage::disks:: storage::fabrics:: storage::heads:: storage::laws:: storage::neighbours:: storage::nvme:: storage::pages:: storage::places:: storage::raid:: storage::reasons:: storage::ssd:: storage::write_through:: upgrades::
+	ethernet::agree:: ethernet::classes:: ethernet::flow_level:: ethernet::notes:: ethernet::parallel:: ethernet::ports:: ethernet::queue_pairs:: ethernet::random_networks:: ethernet::several_flows:: ethernet::stations:: extremes:: hosts::logged:: hosts::page:: hosts::robust:: iommu:: limits:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::caches:: storage::controller:: storage::disks:: storage::fabrics:: storage::heads:: storage::laws:: storage::neighbours:: storage::nvme:: storage::pages:: storage::places:: storage::raid:: storage::reasons:: storage::ssd:: storage::write_through:: upgrades::
 
 # How many inputs of each law, and the seed that they are drawn from.
 N ?= 10000

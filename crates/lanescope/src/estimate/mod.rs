@@ -451,6 +451,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
                 (&typical.divided, &typical.filled),
                 |f| element(plan, &typical, f),
             ))
+            .chain(ethernet.notes)
             .chain(storage::notes(plan, &typical))
             .chain(bus.notes)
             .collect(),

@@ -34,7 +34,7 @@ mod turns;
 use crate::plan::Meeting;
 pub(crate) use before::Before;
 use before::Made;
-pub(crate) use behind::behind;
+pub(crate) use behind::{Behind, behind};
 use passing::{By, Side, passing};
 use queue::Passing;
 pub(crate) use queue::{Queue, Wait};
@@ -759,7 +759,7 @@ mod tests {
             Resource { key: 1, capacity: 100.0, uses: vec![used(1, 1.0, &[2])] },
         ];
         let behind = |packets, room, caps: [f64; 2]| {
-            let queue = Queue { key: (), room, waits: vec![wait(0, 1.0, 0), wait(1, packets, 1)] };
+            let queue = Queue { key: (), room, waits: vec![wait(0, 1.0, 0), wait(1, packets, 1)], own_coin: false };
             fill(&r, &[queue], &caps, path, None).shares
         };
         let both = behind(1.0, 8.0, [MUCH; 2]);

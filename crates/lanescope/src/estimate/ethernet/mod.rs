@@ -1,21 +1,26 @@
 //! The closed form of an Ethernet: every wire is a resource, every stream asks parts of them.
 //!
-//! What is not in it: pauses, drops, queues that stand in one another's way, and the rates that congestion control
-//! finds. So a share may be above what a simulation gives; a bound never is below it. A stream with several
-//! destinations keeps their proportions where they stand in one FIFO at the source: what cannot get to one holds back
-//! the others. Where nothing stops sources, or each destination may be stopped by itself, every destination is a stream
-//! by itself.
+//! What is not in it: drops, the rates that congestion control finds, and of pauses the time that they take; that PFC
+//! stops ports one by one is in how a wire is divided (`division`). So a share may be above what a simulation gives;
+//! a bound never is below it. A stream with several destinations keeps their proportions where they stand in one FIFO
+//! at the source: what cannot get to one holds back the others. Where nothing stops sources, or each destination may
+//! be stopped by itself, every destination is a stream by itself.
 
+mod division;
 mod path_loads;
 mod turns;
+mod victims;
 
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::cover::{self, Cover};
-use crate::estimate::core::fill::{Resource, Share, Use, shares};
+use crate::estimate::core::fill::{Resource, Share, Use};
 use crate::plan::Plan;
 use crate::plan::ethernet::Network;
 pub(in crate::estimate) use crate::plan::ethernet::latency::{Train, crossing, message};
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
+use crate::result::{
+    Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Note, Ranged, SwitchReport, Total, Verdict,
+};
+use division::Division;
 pub(in crate::estimate) use path_loads::MOST_PAIRS;
 use path_loads::{Asked, Even, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +31,8 @@ pub(in crate::estimate) struct Answer {
     pub(in crate::estimate) total: Option<Total>,
     pub(in crate::estimate) links: Vec<LinkReport>,
     pub(in crate::estimate) switches: Vec<SwitchReport>,
+    /// Flows that pauses hold up though nothing on their way is full.
+    pub(in crate::estimate) notes: Vec<Note>,
     /// How far programs come that streams hold back, and where.
     pub(in crate::estimate) held: Vec<Option<(f64, Binding)>>,
 }
@@ -44,6 +51,8 @@ struct Outcome<'a> {
     of_stream: Vec<Vec<usize>>,
     /// Of streams; behind them the progress of programs.
     shares: Vec<Share>,
+    /// The wire in which each stands behind others that are stopped further on.
+    behind: Vec<Option<u32>>,
 }
 
 /// What a program asks of the wires: at its full progress, and how far it would come if these wires did not hold it
@@ -59,10 +68,10 @@ pub(in crate::estimate) struct Beside {
 fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
     let (mut asked, even) = asked(network, programs);
     asked.extend(programs.iter().map(|p| path_loads::program(network, p)));
-    let (mut resources, mut shares) = filled(network, &asked);
+    let (mut resources, mut shares, behind) = filled(network, &asked);
     if let Some(lanes) = path_loads::lanes(network, &asked) {
         let (streams, lanes): (Vec<usize>, Vec<Asked>) = lanes.into_iter().unzip();
-        let (apart, rates) = filled(network, &lanes);
+        let (apart, rates, _) = filled(network, &lanes);
         // Streams with the proportions that came out, and what binds the lane that gets least of what it wants.
         let mut parts = vec![[BTreeMap::new(), BTreeMap::new()]; asked.len()];
         let mut held: Vec<(f64, Option<u32>)> = vec![(f64::INFINITY, None); asked.len()];
@@ -99,17 +108,16 @@ fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
         all
     };
     let of_stream = asked.iter().map(mine).collect();
-    Outcome { network, asked, even, resources, of_stream, shares }
+    Outcome { network, asked, even, resources, of_stream, shares, behind }
 }
 
-/// The wires that can bind, and what each stream gets of them.
-fn filled(network: &Network, asked: &[Asked]) -> (Vec<Resource<u32>>, Vec<Share>) {
-    let mut resources = resources(network, asked, &[]);
-    turns::turns(network, asked, &mut resources);
-    let caps: Vec<f64> = asked.iter().map(|a| a.wants).collect();
-    // No ports: a queue is one FIFO for all that goes out there, and `turns` says who has how much in it.
-    let shares = shares(&resources, &caps, |_, _| Vec::new());
-    (resources, shares)
+/// The wires that can bind, what each stream gets of them, and the wire in which it stands behind others that are
+/// stopped further on.
+fn filled(network: &Network, asked: &[Asked]) -> (Vec<Resource<u32>>, Vec<Share>, Vec<Option<u32>>) {
+    let mut division = Division::new(network, asked, resources(network, asked, &[]));
+    let shares = division.filled();
+    let behind = shares.iter().map(|s| s.behind.map(|q| division.queues[q].key.0)).collect();
+    (division.resources, shares, behind)
 }
 
 /// What the shares take of the wires that can bind.
@@ -128,6 +136,7 @@ pub(in crate::estimate) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
         flows: groups.iter().map(|members| outcome.flow(members)).collect(),
         total: outcome.total(),
         links: outcome.links(),
+        notes: victims::notes(&outcome),
         switches: network
             .switches()
             .map(|(_, node, k)| SwitchReport {
@@ -139,11 +148,25 @@ pub(in crate::estimate) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
 }
 
 /// The wires that can bind: those of sources, and those that would be asked for more than they carry if every source
-/// sent at the rate of its line; and `more`.
+/// sent at the rate of its line; and `more`. A wire that divided anew what one source has divided already would have
+/// two answers: the source comes first.
 fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<Resource<u32>> {
     let mut load = vec![0.0; 2 * network.links.len()];
+    let few = asked.iter().map(|a| a.wires.len()).sum::<usize>() <= division::MOST_WIRES;
+    // Of one source no more comes than its own wire carries, whatever it sends: what only it leads to divides nothing.
+    let mut of_source: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     for a in asked {
-        a.wires.iter().for_each(|(wire, part)| load[*wire as usize] += a.line * a.frames.wire() * part);
+        for (i, (wire, part)) in a.wires.iter().enumerate() {
+            let most = a.line * a.frames.wire() * part;
+            if i < a.data && a.own != path_loads::NO_WIRE && few {
+                *of_source.entry((*wire, a.own)).or_default() += most;
+            } else {
+                load[*wire as usize] += most;
+            }
+        }
+    }
+    for ((wire, own), most) in of_source {
+        load[wire as usize] += most.min(capacity(network, own));
     }
     more.iter().for_each(|r| load[r.key as usize] = f64::INFINITY);
     asked.iter().filter(|a| a.own != path_loads::NO_WIRE).for_each(|a| load[a.own as usize] = f64::INFINITY);

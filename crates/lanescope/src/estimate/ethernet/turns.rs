@@ -19,15 +19,17 @@ use crate::scenario::keys::Scheduling;
 /// Rounds of thinning along ways; as many hops as the longest way of a fat tree has wires settle in as many rounds.
 const ROUNDS: usize = 32;
 /// Acknowledgements go before all that waits: they take hardly any of the coin.
-const FIRST: f64 = 1e-12;
+pub(super) const FIRST: f64 = 1e-12;
 
-/// Sets it on every wire.
-pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
+/// What comes to each wire of each use, and whether it is acknowledgements: payload bytes per second, in the order of
+/// its uses.
+pub(super) type Comes = Vec<Vec<(f64, bool)>>;
+
+/// What comes to every wire once the wires before it have let through what they can.
+pub(super) fn comes(network: &Network, asked: &[Asked], orders: &[Order], resources: &[Resource<u32>]) -> Comes {
     let born = |a: &Asked| if network.lossless(a.class) { a.line } else { a.wants.min(a.line) };
     let mut at = vec![usize::MAX; 2 * network.links.len()];
     resources.iter().enumerate().for_each(|(r, resource)| at[resource.key as usize] = r);
-    let classes = network.classes.len().max(1);
-    let orders = stations(network, asked);
     // By resource and use: the part that gets through.
     let mut through: Vec<Vec<f64>> = resources.iter().map(|r| vec![1.0; r.uses.len()]).collect();
     // By resource: what comes of each use, and whether it is acknowledgements.
@@ -61,40 +63,12 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
             break;
         }
     }
-    for (resource, comes) in resources.iter_mut().zip(comes) {
-        let station = network.leaves(resource.key);
-        let of_a_station = network.station(station).is_some();
-        let order = orders[station.0 as usize];
-        let several = several(asked, resource);
-        // What each use would bring if all classes had the same; at a station, in its turns.
-        let brings: Vec<f64> = (resource.uses.iter().zip(&comes))
-            .map(|(used, (comes, _))| match of_a_station {
-                false => comes.max(1e-300),
-                true => turn(&asked[used.flow], resource.key, order),
-            })
-            .collect();
-        let allotted = if several && (order == Order::Classes || !of_a_station) {
-            Some(allotted(network, asked, resource, &comes))
-        } else {
-            None
-        };
-        let mut sums = vec![0.0; classes];
-        for (used, brings) in resource.uses.iter().zip(&brings) {
-            sums[asked[used.flow].class] += used.weight * brings;
-        }
-        for ((used, (_, acks)), brings) in resource.uses.iter_mut().zip(comes).zip(brings) {
-            let class = asked[used.flow].class;
-            // What goes before all classes has no part of one.
-            let allotted = allotted.as_ref().filter(|_| !acks);
-            let part = allotted.map_or(1.0, |a| (a[class] / sums[class]).max(1e-12));
-            used.packets = if acks { FIRST } else { 1.0 } / (brings * part);
-        }
-    }
+    comes
 }
 
 /// In what order a station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+pub(super) enum Order {
     /// One FIFO of messages.
     Messages,
     /// A frame of each connection in turn.
@@ -104,7 +78,7 @@ enum Order {
 }
 
 /// The order of each station, by node.
-fn stations(network: &Network, asked: &[Asked]) -> Vec<Order> {
+pub(super) fn stations(network: &Network, asked: &[Asked]) -> Vec<Order> {
     let own = network.by_source();
     let mut ranks = vec![false; network.nodes.len()];
     // Programs have no wire of their own.
@@ -120,13 +94,13 @@ fn stations(network: &Network, asked: &[Asked]) -> Vec<Order> {
 }
 
 /// Whether frames of several classes meet on a wire.
-fn several(asked: &[Asked], resource: &Resource<u32>) -> bool {
+pub(super) fn several(asked: &[Asked], resource: &Resource<u32>) -> bool {
     let mut all = resource.uses.iter().map(|u| asked[u.flow].class);
     all.next().is_some_and(|first| all.any(|c| c != first))
 }
 
-/// What a stream brings in a turn at its station.
-fn turn(a: &Asked, wire: u32, order: Order) -> f64 {
+/// What a stream brings in a turn at its station, payload bytes.
+pub(super) fn turn(a: &Asked, wire: u32, order: Order) -> f64 {
     match order {
         // In the order in which they are born: what always has one more comes behind all of those, of which each stream
         // has a part of what it offers.

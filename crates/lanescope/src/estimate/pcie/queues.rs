@@ -70,7 +70,7 @@ pub(in crate::estimate) fn queues(
     }
     let mut all: BTreeMap<Line, Queue<Line>> = BTreeMap::new();
     let mut add = |line: Line, room: f64, wait: Wait| {
-        let queue = all.entry(line).or_insert_with(|| Queue { key: line, room, waits: Vec::new() });
+        let queue = all.entry(line).or_insert_with(|| Queue { key: line, room, waits: Vec::new(), own_coin: false });
         // Of packets of several sizes, as many bytes as the largest would fill.
         queue.room = queue.room.max(room);
         queue.waits.push(wait);

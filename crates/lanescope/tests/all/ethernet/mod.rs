@@ -14,6 +14,7 @@ mod lossless;
 mod notes;
 mod parallel;
 mod pauses;
+mod ports;
 mod queue_pairs;
 mod random_networks;
 mod several_flows;

@@ -2,7 +2,9 @@
 
 use super::{frames, simulate_by};
 use crate::common::choices::{Choices, runner};
-use crate::common::{planned, within};
+use crate::common::{flow, planned, within};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
 use lanescope::protocol::ethernet::wire;
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -23,7 +25,7 @@ fn station(control: &str, rule: &str, flows: &[(usize, u64, u64)]) -> String {
 }
 
 /// Whatever the sizes, the priorities, the rule of the switch and its flow control: flows of one class of a station
-/// send as many frames each, in whatever order they are listed.
+/// send as many frames each, in whatever order they are listed, and the estimate says what comes of it.
 #[test]
 fn flows_of_a_station_have_equal_turns() {
     let law = |bytes: Vec<u8>| {
@@ -40,6 +42,7 @@ fn flows_of_a_station_have_equal_turns() {
             (0..n).map(rate).collect::<Vec<f64>>()
         };
         let text = station(control, rule, &flows);
+        let report = estimate(&planned(&text, &[]), &Diagnostics::default());
         let seen = rates(&flows);
         let sizes: Vec<(u64, u64)> = flows.iter().map(|f| (f.1, f.2)).collect();
         flows.rotate_left(1 + c.below(n - 1));
@@ -49,6 +52,8 @@ fn flows_of_a_station_have_equal_turns() {
         for i in 0..n {
             let apart = |a: f64, b: f64| (a - b).abs() > 0.02 * a.max(b) + ends(i);
             proptest::prop_assert!(!apart(seen[i], moved[i]), "f{i}: {} and {}\n{text}", seen[i], moved[i]);
+            let estimated = flow(&report, &format!("f{i}")).share.typical;
+            proptest::prop_assert!(!apart(seen[i], estimated), "f{i}: {} of {estimated}\n{text}", seen[i]);
             for j in (0..n).filter(|j| sizes[*j].1 == sizes[i].1) {
                 let turns = |k: usize| seen[k] / sizes[k].0 as f64;
                 let apart = apart(seen[i], turns(j) * sizes[i].0 as f64);

@@ -95,7 +95,8 @@ mod tests {
             let beyond = beyond.to_vec();
             Wait { flow, packets: 1.0, hops: flow, most: f64::INFINITY, place: 1, beyond }
         };
-        let queues = [Queue { key: (), room: 8.0, waits: vec![wait(0, &[]), wait(1, &[]), wait(2, &[0])] }];
+        let queues =
+            [Queue { key: (), room: 8.0, waits: vec![wait(0, &[]), wait(1, &[]), wait(2, &[0])], own_coin: false }];
         let path = |flow: usize, _: usize| if flow < 2 { vec![1, flow as u64] } else { vec![2] };
         let filled = fill(&resources, &queues, &[f64::INFINITY; 3], path, None);
         let of =

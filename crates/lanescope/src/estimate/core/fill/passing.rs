@@ -65,8 +65,10 @@ pub(super) fn passing<K, Q>(resources: &[Resource<K>], queues: &[Queue<Q>], amon
             let most: f64 = of.iter().map(|w| queue.waits[*w].most).sum();
             let (Some(beside), true) = (of.iter().find_map(farther), most >= queue.room) else { continue };
             let users = users_of[r].get_or_insert_with(|| users(&resources[r]));
+            let there = || uses.iter().find(|u| u.flow == beside.0 && u.weight > 0.0).map(|u| u.packets);
+            let worth = worth(queue, beside.0, there);
             if of.iter().any(|w| queue.waits[*w].hops > 0) {
-                join(&mut all[r], queue, beside, users);
+                join(&mut all[r], queue, beside, worth, users);
                 continue;
             }
             let flows = sorted(of.iter().map(|w| queue.waits[*w].flow));
@@ -74,7 +76,7 @@ pub(super) fn passing<K, Q>(resources: &[Resource<K>], queues: &[Queue<Q>], amon
             let other = |w: &&Wait| w.packets > 0.0 && users.binary_search(&w.flow).is_err();
             sides[r].push(Side {
                 uses: (0..uses.len()).filter(goes).collect(),
-                others: queue.waits.iter().filter(other).map(|w| (w.flow, w.packets)).collect(),
+                others: queue.waits.iter().filter(other).map(|w| (w.flow, w.packets * worth)).collect(),
             });
         }
     }
@@ -105,7 +107,11 @@ fn before<Q>(queues: &[Queue<Q>]) -> Vec<(Vec<Passing>, bool)> {
         }
         let mut all: Vec<(usize, Passing)> = Vec::new();
         let here = sorted(queue.waits.iter().map(|w| w.flow));
-        earlier.into_iter().for_each(|(q, beside)| join(&mut all, &queues[q], beside, &here));
+        for (q, beside) in earlier {
+            let there = || queue.waits.iter().find(|w| w.flow == beside.0).map(|w| w.packets);
+            let worth = worth(&queues[q], beside.0, there);
+            join(&mut all, &queues[q], beside, worth, &here);
+        }
         last(all)
     };
     queues.iter().map(of_queue).collect()
@@ -117,12 +123,21 @@ fn sorted(flows: impl Iterator<Item = usize>) -> Vec<usize> {
     all
 }
 
+/// What a packet of a queue is worth where one of its flows goes and counts so many packets per payload byte.
+fn worth<Q>(queue: &Queue<Q>, flow: usize, there: impl Fn() -> Option<f64>) -> f64 {
+    let here = || queue.waits.iter().find(|w| w.flow == flow).map(|w| w.packets);
+    if !queue.own_coin {
+        return 1.0;
+    }
+    there().zip(here()).map_or(1.0, |(there, here)| there / here)
+}
+
 /// Adds the flows in a buffer to those that pass by what others in it wait for, with the place of the buffer on their
-/// way; but for those that `go` there.
-fn join<Q>(all: &mut Vec<(usize, Passing)>, queue: &Queue<Q>, beside: (usize, usize, usize), go: &[usize]) {
+/// way and what its packets are `worth` there; but for those that `go` there.
+fn join<Q>(all: &mut Vec<(usize, Passing)>, queue: &Queue<Q>, beside: (usize, usize, usize), worth: f64, go: &[usize]) {
     for wait in queue.waits.iter().filter(|w| w.packets > 0.0 && go.binary_search(&w.flow).is_err()) {
         let way = Way { flow: wait.flow, hops: wait.hops, beside };
-        all.push((wait.place, Passing { packets: wait.packets, way }));
+        all.push((wait.place, Passing { packets: wait.packets * worth, way }));
     }
 }
 

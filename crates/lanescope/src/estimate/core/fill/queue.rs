@@ -9,6 +9,8 @@ pub(crate) struct Queue<Q> {
     pub(crate) room: f64,
     /// Who may stand in it.
     pub(crate) waits: Vec<Wait>,
+    /// Whether its packets are counted in a coin of its own: what one is worth elsewhere, those that go there tell.
+    pub(crate) own_coin: bool,
 }
 
 /// One flow in a queue.

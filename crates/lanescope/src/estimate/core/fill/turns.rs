@@ -237,7 +237,8 @@ impl Room {
         asked.ready(tree, packets);
         let (mut low, mut high) = (0.0, asked.all[tree.root()]);
         let (mut at_low, mut at_high) = (-left, units(packets) - left);
-        for i in 0..80 {
+        // Packets of strict priorities are a millionth of others': it may be long until the bracket is near.
+        for i in 0..200 {
             let straight = low - at_low * (high - low) / (at_high - at_low);
             let guess = if i % 4 == 3 || !straight.is_finite() { 0.5 * (low + high) } else { straight };
             tree.divide(asked, tree.root(), guess, given);
