@@ -82,13 +82,6 @@ pub static NOT_MODELLED: &[Gap] = &[
     ),
     Gap::always(
         "ethernet-switch",
-        &["congestion_control"],
-        "congestion-control",
-        "shares assume full wires; sources that were slowed down and have not recovered their rate get less",
-    )
-    .when(|_, s| s.value != "none"),
-    Gap::always(
-        "ethernet-switch",
         &["ecn_low", "ecn_high", "ecn_probability"],
         "congestion-control",
         "DCQCN's reaction to notifications is not modelled",

@@ -86,7 +86,8 @@ impl<'a> Division<'a> {
         let orders = turns::stations(network, asked);
         let comes = turns::comes(network, asked, &orders, &resources);
         let few = asked.iter().map(|a| a.wires.len()).sum::<usize>() <= MOST_WIRES && asked.iter().all(|a| !a.even);
-        let pfc = network.flow_control() == FlowControl::Pfc && few;
+        // Where DCQCN slows sources down, queues seldom come to where ports are stopped.
+        let pfc = network.flow_control() == FlowControl::Pfc && few && !network.slows_down();
         let by_port = (0..network.classes.len().max(1)).map(|c| pfc && network.lossless(c)).collect();
         let (ways, members) = (Vec::new(), vec![Vec::new(); resources.len()]);
         let (queues, waiting) = (Vec::new(), Vec::new());

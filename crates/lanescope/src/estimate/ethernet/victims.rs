@@ -1,7 +1,8 @@
 //! Victims of pauses: flows that stand behind others that are stopped, though nothing on their own way is full.
 //!
 //! PFC stops a port and a class, so who shares both with a flow that waits further on gets through only as that flow
-//! does, and its share says so. PAUSE stops all ports of a switch whose memory fills up: a share does not say that.
+//! does, and its share says so. PAUSE stops all ports of a switch whose memory fills up: a share does not say that. Nor
+//! does one know what DCQCN's sources have not recovered yet.
 
 use crate::estimate::ethernet::Outcome;
 use crate::result::Note;
@@ -49,5 +50,13 @@ pub(super) fn notes(outcome: &Outcome) -> Vec<Note> {
         let element = format!("flows.{}", network.streams[members[0]].group);
         Some(Note { element, mechanism: "pause".into(), text })
     };
-    network.groups().into_iter().filter_map(note).collect()
+    let slowed_down = (network.slows_down() && streams > 0).then(|| Note {
+        element: "total".into(),
+        mechanism: "congestion-control".into(),
+        text:
+            "shares assume full wires, and that DCQCN slows sources down before ports are stopped: sources that have \
+               not recovered their rate get less"
+                .into(),
+    });
+    network.groups().into_iter().filter_map(note).chain(slowed_down).collect()
 }

@@ -26,8 +26,10 @@ struct Window {
     resource: usize,
     /// Its place among the uses.
     at: usize,
-    /// Seconds of it that a payload byte takes with no wait, and for each second of one.
+    /// Seconds of it that a payload byte takes with no more wait than is counted already (seconds), and for each second
+    /// of one.
     unloaded: f64,
+    counted: f64,
     per_wait: f64,
     /// The wait that is added already, seconds.
     added: f64,
@@ -37,10 +39,16 @@ struct Window {
 }
 
 impl Window {
+    /// A use of a resource, by their places.
+    fn new((resource, at): (usize, usize), used: &Use, per_wait: f64) -> Window {
+        let (unloaded, counted) = (used.whole(), used.first.max(0.0) / per_wait);
+        Window { resource, at, unloaded, counted, per_wait, added: 0.0, part: 0.0, users: 1 }
+    }
+
     /// How much longer than unloaded one takes whose last byte leaves something full so long after it has come there,
     /// seconds. A payload byte takes so long of that by itself (`each`), which is in its unloaded time.
     fn longer(&self, wait: f64, each: f64) -> f64 {
-        (wait - each / self.per_wait).max(0.0)
+        (wait - each / self.per_wait - self.counted).max(0.0)
     }
 }
 
@@ -64,6 +72,10 @@ struct Wait {
 }
 
 impl Reader {
+    fn new(flow: usize) -> Reader {
+        Reader { flow, windows: Vec::new(), most: f64::INFINITY, way: Vec::new(), wait: None }
+    }
+
     /// The most that it could have if it did not have to pass this.
     fn most_but(&self, passage: usize) -> f64 {
         self.way.iter().filter(|w| w.0 != passage).map(|w| w.1).fold(self.most, f64::min)
@@ -111,10 +123,7 @@ impl Waits {
         completers.retain(|_, flows| flows.len() > 1);
         let mut reader: BTreeMap<usize, Reader> = BTreeMap::new();
         completers.values().flatten().for_each(|flow| {
-            reader.insert(
-                *flow,
-                Reader { flow: *flow, windows: Vec::new(), most: f64::INFINITY, way: Vec::new(), wait: None },
-            );
+            reader.insert(*flow, Reader::new(*flow));
         });
         for (r, resource) in resources.iter().enumerate() {
             let window = |index: usize| {
@@ -136,16 +145,7 @@ impl Waits {
                 };
                 match per_wait {
                     Some(per_wait) => {
-                        let unloaded = used.weight;
-                        reader.windows.push(Window {
-                            resource: r,
-                            at,
-                            unloaded,
-                            per_wait,
-                            added: 0.0,
-                            part: 0.0,
-                            users: 1,
-                        });
+                        reader.windows.push(Window::new((r, at), used, per_wait));
                     }
                     None if own(resource.key) => reader.way.push((r, resource.capacity / used.whole())),
                     None => reader.most = reader.most.min(resource.capacity / used.whole()),
@@ -209,8 +209,8 @@ impl Waits {
 }
 
 impl Completer {
-    /// Those at a drive of solid state, or in memory, whose own rate is a resource; `None` where one has others behind it
-    /// or before it, as in an array.
+    /// Those at a drive of solid state, or in memory, whose own rate is a resource; `None` where one has others behind
+    /// it or before it, as in an array.
     fn drive(plan: &Plan, resources: &[Resource<Key>], rate: usize) -> Option<Completer> {
         let (Key::Storage(Part::Target(t)), first) = (resources[rate].key, row::ios(plan).start) else { return None };
         let in_turn = matches!(plan.storage.targets[t as usize].device, Device::Ssd(_) | Device::Ram(_));
@@ -219,24 +219,14 @@ impl Completer {
         }
         let reader = |used: &Use| {
             let flow = plan.storage.flows.get(used.flow.checked_sub(first)?)?;
-            let mut reader =
-                Reader { flow: used.flow, windows: Vec::new(), most: f64::INFINITY, way: Vec::new(), wait: None };
+            let mut reader = Reader::new(used.flow);
             for (r, resource) in resources.iter().enumerate().filter(|(r, _)| *r != rate) {
                 let Some(at) = resource.uses.iter().position(|u| u.flow == used.flow && u.weight > 0.0) else {
                     continue;
                 };
-                let (unloaded, whole) = (resource.uses[at].weight, resource.uses[at].whole());
+                let whole = resource.uses[at].whole();
                 if matches!(resource.key, Key::Storage(Part::Outstanding(_))) {
-                    let per_wait = 1.0 / flow.mix().bytes;
-                    reader.windows.push(Window {
-                        resource: r,
-                        at,
-                        unloaded,
-                        per_wait,
-                        added: 0.0,
-                        part: 0.0,
-                        users: 1,
-                    });
+                    reader.windows.push(Window::new((r, at), &resource.uses[at], 1.0 / flow.mix().bytes));
                 } else {
                     reader.most = reader.most.min(resource.capacity / whole);
                 }
