@@ -495,9 +495,9 @@ fn of_filling(outcome: &Outcome) -> Vec<Note> {
         note("dllps-not-settled", text)
     });
     let by_turns = (!outcome.in_order).then(|| {
-        let text = "completers answer reads in the order of their requests, and drives I/Os in that in which they come; \
-                    no waits for that were found here, since they hang on one another: shares count turns, though who \
-                    keeps more in flight gets more";
+        let text = "completers answer reads in the order of their requests, and drives I/Os in that in \
+                    which they come; no waits for that were found here, since they hang on one another: \
+                    shares count turns, though who keeps more in flight gets more";
         note("not-in-order", text)
     });
     let left_out = outcome.filled.left_out.then(|| {

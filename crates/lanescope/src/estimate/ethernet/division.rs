@@ -35,8 +35,8 @@ const SAME: f64 = 1e-7;
 const STARVED: f64 = 1e-6;
 const BELOW: f64 = 1e-2;
 /// Hops of uses from here on are places in [`Division::ways`]; from [`LEAF`] on they have no port.
-const WAYS: usize = 1 << 32;
-const LEAF: usize = 1 << 48;
+const WAYS: usize = 1 << 28;
+const LEAF: usize = 1 << 29;
 /// Wires of all streams together up to which ports are told apart, and up to which it is asked who holds up whom.
 pub(super) const MOST_WIRES: usize = 1 << 16;
 const MOST_WAITS: usize = 1 << 12;

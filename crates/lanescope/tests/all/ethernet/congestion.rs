@@ -17,8 +17,8 @@ fn a_source_that_dcqcn_holds_back_is_told_so() {
     let report = estimate(&made, &diagnostics);
     // What the closed form says: the port that all meet at; and that it knows nothing of rates that are found again.
     assert_eq!(flow(&report, "incast").bound_by.element, "links.net.0 toward host.0");
-    let left_out: Vec<_> = report.not_modelled.iter().filter(|n| n.mechanism == "congestion-control").collect();
-    assert!(left_out.iter().any(|n| n.key == "parts.leaf.congestion_control"), "{left_out:?}");
+    let told = report.notes.iter().find(|n| n.mechanism == "congestion-control").expect("a note");
+    assert!(told.text.contains("have not recovered their rate get less"), "{told:?}");
     let seen = simulate_by(&made, 1, u64::MAX);
     let incast = &seen.flows[0];
     assert!(incast.rate.mean < 0.5 * flow(&report, "incast").share.typical, "it is held back");
