@@ -18,7 +18,7 @@ use crate::plan::{Hop, Plan};
 use crate::protocol::pcie::Class;
 use crate::scenario::keys::After;
 use crate::scenario::quantity::Corner;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What a reader has so many of: an entry of a resource.
 #[derive(Clone, Copy)]
@@ -85,8 +85,8 @@ impl Reader {
 /// Something full that the completions of some readers of a completer have to pass.
 struct Passage<'a> {
     resource: usize,
-    /// Places among the readers, with what a payload byte takes of it.
-    readers: Vec<(usize, f64)>,
+    /// What a payload byte of each reader takes of it; 0 of those that do not pass it.
+    takes: Vec<f64>,
     /// Units per second that others leave them.
     left: f64,
     /// Seconds that it takes for a unit.
@@ -217,24 +217,25 @@ impl Completer {
         if !in_turn || resources[rate].uses.len() < 2 {
             return None;
         }
-        let reader = |used: &Use| {
+        let direct = |used: &Use| {
             let flow = plan.storage.flows.get(used.flow.checked_sub(first)?)?;
-            let mut reader = Reader::new(used.flow);
-            for (r, resource) in resources.iter().enumerate().filter(|(r, _)| *r != rate) {
-                let Some(at) = resource.uses.iter().position(|u| u.flow == used.flow && u.weight > 0.0) else {
-                    continue;
-                };
-                let whole = resource.uses[at].whole();
+            (flow.volume == Volume::Target(t)).then(|| Reader::new(used.flow))
+        };
+        let readers = resources[rate].uses.iter().map(direct).collect::<Option<Vec<Reader>>>()?;
+        let mut made = Completer { readers, rate: Some(rate) };
+        let places = made.places();
+        for (r, resource) in resources.iter().enumerate().filter(|(r, _)| *r != rate) {
+            for (at, used) in resource.uses.iter().enumerate().filter(|(_, u)| u.weight > 0.0) {
+                let Some(reader) = places.get(&used.flow).map(|i| &mut made.readers[*i]) else { continue };
                 if matches!(resource.key, Key::Storage(Part::Outstanding(_))) {
-                    reader.windows.push(Window::new((r, at), &resource.uses[at], 1.0 / flow.mix().bytes));
+                    let bytes = plan.storage.flows[used.flow - first].mix().bytes;
+                    reader.windows.push(Window::new((r, at), used, 1.0 / bytes));
                 } else {
-                    reader.most = reader.most.min(resource.capacity / whole);
+                    reader.most = reader.most.min(resource.capacity / used.whole());
                 }
             }
-            (flow.volume == Volume::Target(t) && !reader.windows.is_empty()).then_some(reader)
-        };
-        let readers = resources[rate].uses.iter().map(reader).collect::<Option<Vec<Reader>>>()?;
-        Some(Completer { readers, rate: Some(rate) })
+        }
+        made.readers.iter().all(|r| !r.windows.is_empty()).then_some(made)
     }
 
     /// The waits at such shares, and what makes them.
@@ -254,8 +255,7 @@ impl Completer {
                     self.behind(passage, room)
                 });
                 if time > waits[i].map_or(0.0, |w| w.time) {
-                    let takes = resources[passage.resource].uses.iter().find(|u| u.flow == reader.flow);
-                    let each = takes.map_or(0.0, |u| u.whole()) * passage.unit;
+                    let each = passage.takes[i] * passage.unit;
                     waits[i] = Some(Wait { time, each, by: passage.resource });
                 }
             }
@@ -276,14 +276,21 @@ impl Completer {
 
     /// What its readers have of tags that readers of other completers have, too: what these leave, and their turns.
     fn divide(&mut self, resources: &[Resource<Key>], shares: &[Share]) {
-        let here: BTreeSet<usize> = self.readers.iter().map(|r| r.flow).collect();
+        let places = self.places();
+        let mut parts: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
         for window in self.readers.iter_mut().flat_map(|r| &mut r.windows) {
-            let Resource { capacity, uses, .. } = &resources[window.resource];
-            let (own, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| here.contains(&u.flow));
-            let left = capacity - others.iter().map(|u| u.whole() * shares[u.flow].rate).sum::<f64>();
-            window.users = own.len().max(1);
-            window.part = left.max(capacity * own.len() as f64 / uses.len() as f64);
+            (window.part, window.users) = *parts.entry(window.resource).or_insert_with(|| {
+                let Resource { capacity, uses, .. } = &resources[window.resource];
+                let (own, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| places.contains_key(&u.flow));
+                let left = capacity - others.iter().map(|u| u.whole() * shares[u.flow].rate).sum::<f64>();
+                (left.max(capacity * own.len() as f64 / uses.len() as f64), own.len().max(1))
+            });
         }
+    }
+
+    /// Where each flow is among the readers.
+    fn places(&self) -> BTreeMap<usize, usize> {
+        self.readers.iter().enumerate().map(|(i, reader)| (reader.flow, i)).collect()
     }
 
     /// What is full on the ways of the completions, or was.
@@ -296,14 +303,19 @@ impl Completer {
     ) -> Vec<Passage<'a>> {
         let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * (1.0 - 1e-4);
         let mut all = Vec::new();
+        let places = self.places();
+        let taken = |resource: &Resource<Key>, passes: &dyn Fn(usize) -> bool| {
+            let mut takes = vec![0.0; self.readers.len()];
+            for used in &resource.uses {
+                if let Some(&i) = places.get(&used.flow).filter(|i| passes(**i)) {
+                    takes[i] = used.whole();
+                }
+            }
+            takes
+        };
         if let Some(rate) = self.rate {
-            let takes = |(i, r): (usize, &Reader)| {
-                let used = resources[rate].uses.iter().find(|u| u.flow == r.flow);
-                (i, used.map_or(0.0, |u| u.whole()))
-            };
-            let Resource { capacity: left, .. } = resources[rate];
-            let readers = self.readers.iter().enumerate().map(takes).collect();
-            let passage = Passage { resource: rate, readers, left, unit: 1.0 / left, way: &[], rooms: Vec::new() };
+            let (takes, left) = (taken(&resources[rate], &|_| true), resources[rate].capacity);
+            let passage = Passage { resource: rate, takes, left, unit: 1.0 / left, way: &[], rooms: Vec::new() };
             all.extend(full(&resources[rate]).then_some(passage));
             return all;
         }
@@ -314,25 +326,17 @@ impl Completer {
             if !full(resource) {
                 continue;
             }
-            let mut way = None;
-            let mut readers = Vec::new();
-            for (i, reader) in self.readers.iter().enumerate() {
-                let flow = &plan.flows[reader.flow];
-                let Some(at) = flow.back.iter().position(|h| *h == hop) else { continue };
-                let takes = resource.uses.iter().find(|u| u.flow == reader.flow).map_or(0.0, |u| u.whole());
-                if takes > 0.0 {
-                    way = way.or(Some((flow, at)));
-                    readers.push((i, takes));
-                }
-            }
-            let Some((flow, at)) = way else { continue };
+            let at = |i: usize| plan.flows[self.readers[i].flow].back.iter().position(|h| *h == hop);
+            let takes = taken(resource, &|i| at(i).is_some());
+            let Some((i, at)) = takes.iter().position(|t| *t > 0.0).and_then(|i| Some((i, at(i)?))) else { continue };
+            let flow = &plan.flows[self.readers[i].flow];
             let before = flow.back[..at].iter();
             let rooms = before.map(|hop| queues::room(plan, corner, flow, *hop, Class::Completion)).collect();
-            let own: f64 = readers.iter().map(|(i, takes)| takes * shares[self.readers[*i].flow].rate).sum();
+            let own: f64 = self.readers.iter().zip(&takes).map(|(r, takes)| takes * shares[r.flow].rate).sum();
             let left = resource.capacity - (resource.load(shares) - own).max(0.0);
             if left > 0.0 {
                 let (unit, way) = (1.0 / resource.capacity, &flow.back[..=at]);
-                all.push(Passage { resource: index, readers, left, unit, way, rooms });
+                all.push(Passage { resource: index, takes, left, unit, way, rooms });
             }
         }
         all
@@ -341,13 +345,14 @@ impl Completer {
     /// How long requests wait until what is left of something carries what comes, where of what is in flight behind
     /// them the buffers before it hold some bytes.
     fn behind(&self, passage: &Passage, room: f64) -> f64 {
-        let in_flight: f64 = passage.readers.iter().map(|(i, _)| self.in_flight(*i, |w| w.users)).sum();
+        let passing = || passage.takes.iter().enumerate().filter(|t| *t.1 > 0.0);
+        let in_flight: f64 = passing().map(|(i, _)| self.in_flight(i, |w| w.users)).sum();
         let waits = (1.0 - room / in_flight).max(0.0);
         let asked = |wait: f64| -> f64 {
             let rates = self.rates(wait, passage);
-            passage.readers.iter().map(|(i, takes)| rates[*i] * takes * waits).sum()
+            passing().map(|(i, takes)| rates[i] * takes * waits).sum()
         };
-        let most: f64 = passage.readers.iter().map(|(i, takes)| self.in_flight(*i, |_| 1) * takes).sum();
+        let most: f64 = passing().map(|(i, takes)| self.in_flight(i, |_| 1) * takes).sum();
         if asked(0.0) <= passage.left * (1.0 + 1e-9) {
             return 0.0;
         }
@@ -370,13 +375,12 @@ impl Completer {
     }
 
     /// What each reader can have that waits so long, bytes per second: of tags that several have, each as many, but
-    /// for those that need fewer.
-    /// What the passage itself leaves them is not looked at.
+    /// for those that need fewer. What the passage itself leaves them is not looked at.
     fn rates(&self, wait: f64, passage: &Passage) -> Vec<f64> {
         let mut rates: Vec<f64> = self.readers.iter().map(|r| r.most_but(passage.resource)).collect();
         let mut shared: BTreeMap<usize, (f64, Vec<(f64, usize)>)> = BTreeMap::new();
         for (i, reader) in self.readers.iter().enumerate() {
-            let own = passage.readers.iter().find(|r| r.0 == i).map_or(0.0, |r| r.1 * passage.unit);
+            let own = passage.takes[i] * passage.unit;
             for w in &reader.windows {
                 let takes = w.unloaded + w.longer(wait, own) * w.per_wait;
                 match w.users {
