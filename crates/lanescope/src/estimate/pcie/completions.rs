@@ -121,10 +121,12 @@ impl Waits {
             completers.entry(flow.back[0]).or_default().push(index);
         }
         completers.retain(|_, flows| flows.len() > 1);
-        let mut reader: BTreeMap<usize, Reader> = BTreeMap::new();
-        completers.values().flatten().for_each(|flow| {
-            reader.insert(*flow, Reader::new(*flow));
-        });
+        // By flow, since a flow has one completer.
+        let mut readers: Vec<Option<Reader>> = Vec::new();
+        if !completers.is_empty() {
+            readers.resize_with(plan.flows.len(), || None);
+        }
+        completers.values().flatten().for_each(|flow| readers[*flow] = Some(Reader::new(*flow)));
         for (r, resource) in resources.iter().enumerate() {
             let window = |index: usize| {
                 let flow = &plan.flows[index];
@@ -138,7 +140,7 @@ impl Waits {
             };
             let own = |key: Key| matches!(key, Key::Wire(_) | Key::Replay(_) | Key::Credits(_, Class::Completion, _));
             for (at, used) in resource.uses.iter().enumerate().filter(|(_, u)| u.weight > 0.0) {
-                let Some(reader) = reader.get_mut(&used.flow) else { continue };
+                let Some(Some(reader)) = readers.get_mut(used.flow) else { continue };
                 let per_wait = match resource.key {
                     Key::Outstanding(_) => Some(1.0 / plan.flows[used.flow].size.at(corner).f64()),
                     _ => window(used.flow).map(|part| used.packets * part),
@@ -153,7 +155,7 @@ impl Waits {
             }
         }
         let of = |flows: &Vec<usize>| Completer {
-            readers: flows.iter().filter_map(|f| reader.remove(f)).collect(),
+            readers: flows.iter().filter_map(|f| readers[*f].take()).collect(),
             rate: None,
         };
         let drives = (0..resources.len()).filter_map(|r| Completer::drive(plan, resources, r));
@@ -221,12 +223,12 @@ impl Completer {
             let flow = plan.storage.flows.get(used.flow.checked_sub(first)?)?;
             (flow.volume == Volume::Target(t)).then(|| Reader::new(used.flow))
         };
-        let readers = resources[rate].uses.iter().map(direct).collect::<Option<Vec<Reader>>>()?;
+        let mut readers = resources[rate].uses.iter().map(direct).collect::<Option<Vec<Reader>>>()?;
+        readers.sort_by_key(|r| r.flow);
         let mut made = Completer { readers, rate: Some(rate) };
-        let places = made.places();
         for (r, resource) in resources.iter().enumerate().filter(|(r, _)| *r != rate) {
             for (at, used) in resource.uses.iter().enumerate().filter(|(_, u)| u.weight > 0.0) {
-                let Some(reader) = places.get(&used.flow).map(|i| &mut made.readers[*i]) else { continue };
+                let Some(reader) = made.place(used.flow).map(|i| &mut made.readers[i]) else { continue };
                 if matches!(resource.key, Key::Storage(Part::Outstanding(_))) {
                     let bytes = plan.storage.flows[used.flow - first].mix().bytes;
                     reader.windows.push(Window::new((r, at), used, 1.0 / bytes));
@@ -246,11 +248,11 @@ impl Completer {
         for passage in &passages {
             // Whoever has hops of the way there in common waits before the last of these, if what is in flight fills
             // the buffers behind it.
-            let mut times: BTreeMap<usize, f64> = BTreeMap::new();
+            let mut times: Vec<Option<f64>> = vec![None; passage.way.len() + 1];
             for (i, reader) in self.readers.iter().enumerate() {
                 let own = passage.way.iter().enumerate();
                 let common = own.take_while(|(i, hop)| plan.flows[reader.flow].back.get(*i) == Some(*hop)).count();
-                let time = *times.entry(common).or_insert_with(|| {
+                let time = *times[common].get_or_insert_with(|| {
                     let room = passage.rooms.iter().skip(common.saturating_sub(1)).sum();
                     self.behind(passage, room)
                 });
@@ -276,21 +278,31 @@ impl Completer {
 
     /// What its readers have of tags that readers of other completers have, too: what these leave, and their turns.
     fn divide(&mut self, resources: &[Resource<Key>], shares: &[Share]) {
-        let places = self.places();
-        let mut parts: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
-        for window in self.readers.iter_mut().flat_map(|r| &mut r.windows) {
-            (window.part, window.users) = *parts.entry(window.resource).or_insert_with(|| {
-                let Resource { capacity, uses, .. } = &resources[window.resource];
-                let (own, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| places.contains_key(&u.flow));
-                let left = capacity - others.iter().map(|u| u.whole() * shares[u.flow].rate).sum::<f64>();
-                (left.max(capacity * own.len() as f64 / uses.len() as f64), own.len().max(1))
-            });
+        // Readers of one device come one behind the other, mostly.
+        let mut shared = (usize::MAX, 0.0, 1);
+        for i in 0..self.readers.len() {
+            for w in 0..self.readers[i].windows.len() {
+                let at = self.readers[i].windows[w].resource;
+                let Resource { capacity, uses, .. } = &resources[at];
+                if uses.len() > 1 && shared.0 != at {
+                    let (mut own, mut left) = (0, *capacity);
+                    for used in uses {
+                        match self.place(used.flow) {
+                            Some(_) => own += 1,
+                            None => left -= used.whole() * shares[used.flow].rate,
+                        }
+                    }
+                    shared = (at, left.max(capacity * own as f64 / uses.len() as f64), own.max(1));
+                }
+                let window = &mut self.readers[i].windows[w];
+                (window.part, window.users) = if uses.len() > 1 { (shared.1, shared.2) } else { (*capacity, 1) };
+            }
         }
     }
 
-    /// Where each flow is among the readers.
-    fn places(&self) -> BTreeMap<usize, usize> {
-        self.readers.iter().enumerate().map(|(i, reader)| (reader.flow, i)).collect()
+    /// Where a flow is among the readers, which are in the order of flows.
+    fn place(&self, flow: usize) -> Option<usize> {
+        self.readers.binary_search_by_key(&flow, |reader| reader.flow).ok()
     }
 
     /// What is full on the ways of the completions, or was.
@@ -303,11 +315,10 @@ impl Completer {
     ) -> Vec<Passage<'a>> {
         let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * (1.0 - 1e-4);
         let mut all = Vec::new();
-        let places = self.places();
         let taken = |resource: &Resource<Key>, passes: &dyn Fn(usize) -> bool| {
             let mut takes = vec![0.0; self.readers.len()];
             for used in &resource.uses {
-                if let Some(&i) = places.get(&used.flow).filter(|i| passes(**i)) {
+                if let Some(i) = self.place(used.flow).filter(|i| passes(*i)) {
                     takes[i] = used.whole();
                 }
             }
@@ -378,22 +389,24 @@ impl Completer {
     /// for those that need fewer. What the passage itself leaves them is not looked at.
     fn rates(&self, wait: f64, passage: &Passage) -> Vec<f64> {
         let mut rates: Vec<f64> = self.readers.iter().map(|r| r.most_but(passage.resource)).collect();
-        let mut shared: BTreeMap<usize, (f64, Vec<(f64, usize)>)> = BTreeMap::new();
+        let mut shared: Vec<(usize, f64, f64, usize)> = Vec::new();
         for (i, reader) in self.readers.iter().enumerate() {
             let own = passage.takes[i] * passage.unit;
             for w in &reader.windows {
                 let takes = w.unloaded + w.longer(wait, own) * w.per_wait;
                 match w.users {
                     1 => rates[i] = rates[i].min(w.part / takes),
-                    _ => shared.entry(w.resource).or_insert((w.part, Vec::new())).1.push((takes, i)),
+                    _ => shared.push((w.resource, w.part, takes, i)),
                 }
             }
         }
-        for (mut left, mut users) in shared.into_values() {
-            users.sort_by(|a, b| (a.0 * rates[a.1]).total_cmp(&(b.0 * rates[b.1])));
-            for (n, (takes, i)) in users.iter().enumerate() {
-                let part = (rates[*i] * takes).min(left / (users.len() - n) as f64);
-                rates[*i] = part / takes;
+        shared.sort_by_key(|s| s.0);
+        for users in shared.chunk_by_mut(|a, b| a.0 == b.0) {
+            users.sort_by(|a, b| (a.2 * rates[a.3]).total_cmp(&(b.2 * rates[b.3])));
+            let (mut left, all) = (users[0].1, users.len());
+            for (n, &mut (_, _, takes, i)) in users.iter_mut().enumerate() {
+                let part = (rates[i] * takes).min(left / (all - n) as f64);
+                rates[i] = part / takes;
                 left -= part;
             }
         }
