@@ -195,19 +195,19 @@ fn outcome_beside(
     };
     let mut of_all = fill_like(&resources, &caps, like.map(Outcome::before));
     let mut waits = Waits::new(plan, corner, &resources);
-    let mut by_turns = None;
     for _ in 0..completions::PASSES {
         let Some(charged) = waits.charged(plan, corner, &resources, &of_all.shares) else { break };
         let before = Before { resources: &resources, queues: &queues, filled: &of_all };
-        let filled = fill_like(&charged, &caps, Some(before));
-        let was = (std::mem::replace(&mut resources, charged), std::mem::replace(&mut of_all, filled));
-        by_turns.get_or_insert(was);
+        of_all = fill_like(&charged, &caps, Some(before));
+        resources = charged;
     }
-    // Waits of many completers that hang on one another may come to none that all of them have.
-    let in_order = waits.hold(&resources, &of_all.shares);
-    if let (false, Some(by_turns)) = (in_order, by_turns) {
-        (resources, of_all) = by_turns;
-        waits = Waits::default();
+    // Waits of completers that hang on one another may come to none that all of them have. Each round gives up some.
+    let mut in_order = true;
+    while let Some(left) = waits.without(&resources, &of_all.shares) {
+        in_order = false;
+        let before = Before { resources: &resources, queues: &queues, filled: &of_all };
+        of_all = fill_like(&left, &caps, Some(before));
+        resources = left;
     }
     let filled = |caps: &[f64]| {
         fill_like(&resources, caps, Some(Before { resources: &resources, queues: &queues, filled: &of_all }))

@@ -51,12 +51,17 @@ fn readers(c: &mut Choices, slots: &[&'static str], deep: bool) -> (String, [f64
     (text + "[run]\nwarmup = \"1 ms\"\nfor = \"2 ms\"\n", [all, longest].map(|bytes| bytes as f64))
 }
 
-/// What each flow's share is off, as a part of what is simulated, and bytes per second of all.
-fn apart(text: &str) -> (Vec<f64>, f64) {
-    let (report, seen) = (common::run(text, &[]), common::simulate(text, &[]));
+/// What each flow's share is off, as a part of what is simulated, and bytes per second of all; `None` where the report
+/// says that it has found no waits.
+fn apart(text: &str) -> Option<(Vec<f64>, f64)> {
+    let report = common::run(text, &[]);
+    if report.notes.iter().any(|n| n.mechanism == "not-in-order") {
+        return None;
+    }
+    let seen = common::simulate(text, &[]);
     let of = report.flows.iter().zip(&seen.flows);
     let all = report.flows.iter().map(|f| f.share.typical / 8.0).sum();
-    (of.map(|(flow, seen)| flow.share.typical / seen.rate.mean - 1.0).collect(), all)
+    Some((of.map(|(flow, seen)| flow.share.typical / seen.rate.mean - 1.0).collect(), all))
 }
 
 /// By hand: behind an uplink that carries 26.81 Gb/s of payload, 16 tags and 256 of 512 B each have 16 / 272 and
@@ -78,7 +83,8 @@ fn sixteen_times_the_tags_get_sixteen_times_as_much() {
     assert!(few.bound_by.element == "links.up toward sw", "{:?}", few.bound_by);
     // A bound leaves others out.
     assert!(few.bound.typical > 26e9, "{:?}", few.bound);
-    assert!(apart(text).0.iter().all(|off| off.abs() < 0.02), "{:?}", apart(text));
+    let (off, _) = apart(text).expect("waits");
+    assert!(off.iter().all(|off| off.abs() < 0.02), "{off:?}");
 }
 
 /// Where nothing but the uplink is full. A wait is known as exactly as what one burst is of all that is in flight: who
@@ -89,7 +95,7 @@ fn behind_a_full_uplink_each_gets_what_it_keeps_in_flight() {
     let wrong = RefCell::new(Vec::new());
     let result = runner(Config::default()).run(&vec(any::<u8>(), 32), |bytes| {
         let (text, [all, longest]) = readers(&mut Choices(bytes.iter()), &["gen4 x16", "gen5 x16"], false);
-        let (off, rate) = apart(&text);
+        let (off, rate) = apart(&text).expect("waits");
         let (burst, round) = (longest / all, all / rate / RUN);
         let (less, more) = (0.03 + round + burst, 0.03 + round + burst / (1.0 - burst));
         if off.iter().any(|off| *off < -less || *off > more) {
@@ -102,15 +108,19 @@ fn behind_a_full_uplink_each_gets_what_it_keeps_in_flight() {
 
 /// Where slots are narrow, what one of them cannot take fills the switch, and everything behind it waits. Requests keep
 /// their order from round to round, in bunches that dissolve slowly, so a share is a mean that single runs are around:
-/// nine in ten flows are within a tenth, and none is a multiple.
+/// nine in ten flows are within a tenth, and none is a multiple. Where waits before two full links hang on one another
+/// and none are found, the report says so; that is seldom.
 #[test]
 fn behind_a_narrow_slot_all_wait() {
-    let (wrong, far, all) = (RefCell::new(Vec::new()), Cell::new(0), Cell::new(0));
+    let (wrong, far, all, told) = (RefCell::new(Vec::new()), Cell::new(0), Cell::new(0), Cell::new((0, 0)));
     let result = runner(Config::default()).run(&vec(any::<u8>(), 32), |bytes| {
         let c = &mut Choices(bytes.iter());
         let deep = c.below(3) == 0;
         let (text, _) = readers(c, &["gen3 x1", "gen3 x2", "gen3 x4", "gen4 x1", "gen4 x2", "gen4 x8"], deep);
-        let (off, _) = apart(&text);
+        let (cases, none) = told.get();
+        let found = apart(&text);
+        told.set((cases + 1, none + u32::from(found.is_none())));
+        let Some((off, _)) = found else { return Ok(()) };
         all.set(all.get() + off.len());
         far.set(far.get() + off.iter().filter(|off| off.abs() > 0.1).count());
         if off.iter().any(|off| *off > 1.0 || *off < -0.5) {
@@ -119,6 +129,8 @@ fn behind_a_narrow_slot_all_wait() {
         Ok(())
     });
     none_apart(result, &wrong.into_inner());
-    println!("{} of {} flows more than a tenth apart", far.get(), all.get());
+    let (cases, none) = told.get();
+    println!("{} of {} flows more than a tenth apart, {none} of {cases} without waits", far.get(), all.get());
+    assert!(none * 20 <= cases + 20, "no waits found in {none} of {cases}");
     assert!(far.get() * 10 <= all.get().max(40), "{} of {}", far.get(), all.get());
 }

@@ -104,7 +104,6 @@ struct Completer {
 }
 
 /// Waits at completers, of all flows of a plan.
-#[derive(Default)]
 pub(in crate::estimate) struct Waits(Vec<Completer>);
 
 /// How often shares are divided anew for the waits that they lead to.
@@ -190,11 +189,28 @@ impl Waits {
         charged
     }
 
-    /// Whether all that makes somebody wait is full at such shares.
-    pub(in crate::estimate) fn hold(&self, resources: &[Resource<Key>], shares: &[Share]) -> bool {
-        let readers = self.0.iter().flat_map(|c| &c.readers);
-        let full = |r: &Resource<Key>| r.load(shares) >= r.capacity * 0.98;
-        readers.filter_map(|r| r.wait).all(|w| full(&resources[w.by]))
+    /// Gives up the waits of completers that wait for something that is not full at such shares; `None` if there are
+    /// none.
+    pub(in crate::estimate) fn without(
+        &mut self,
+        resources: &[Resource<Key>],
+        shares: &[Share],
+    ) -> Option<Vec<Resource<Key>>> {
+        let idle = |r: &Reader| r.wait.is_some_and(|w| resources[w.by].load(shares) < resources[w.by].capacity * 0.98);
+        let mut left = None;
+        for completer in self.0.iter_mut().filter(|c| c.readers.iter().any(idle)) {
+            let left = left.get_or_insert_with(|| resources.to_vec());
+            for reader in &mut completer.readers {
+                reader.wait = None;
+                for window in &mut reader.windows {
+                    let used = &mut left[window.resource].uses[window.at];
+                    used.weight -= window.added * window.per_wait;
+                    used.first_least += window.added * window.per_wait;
+                    window.added = 0.0;
+                }
+            }
+        }
+        left
     }
 
     /// What makes those wait that are held back by what they keep in flight.
