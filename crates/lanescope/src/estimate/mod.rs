@@ -194,7 +194,8 @@ fn outcome_beside(
         fill(resources, &queues, caps, ports, before)
     };
     let mut of_all = fill_like(&resources, &caps, like.map(Outcome::before));
-    let mut waits = Waits::new(plan, corner, &resources);
+    let mut waits =
+        Waits::new(plan, corner, &resources, storage::in_order::in_order(plan, corner, &charged, &resources));
     for _ in 0..completions::PASSES {
         let Some(charged) = waits.charged(plan, corner, &resources, &of_all.shares) else { break };
         let before = Before { resources: &resources, queues: &queues, filled: &of_all };
@@ -364,6 +365,11 @@ fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> 
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
+    in_order(at_corners(plan, diagnostics))
+}
+
+/// The same with what the corners of the ranges give, whichever is more: to see whether a slower system is faster.
+pub fn at_corners(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let flows_on_pcie = plan.flows.len();
     let (plan, ways) = infiniband::in_pieces(plan);
     let plan = &*plan;
@@ -414,7 +420,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     storage::fabrics::on_links(plan, &typical, (&mut cluster.links, &mut ethernet.links));
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
-    in_order(Report {
+    Report {
         schema: SCHEMA,
         title: plan.title.clone(),
         provenance: Provenance {
@@ -456,16 +462,12 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .chain(bus.notes)
             .collect(),
         simulation: None,
-    })
+    }
 }
 
 /// The same with rates whose ends hold what is typical. A corner is the whole system at its slower or faster end, and
-/// there a flow may lose what others gain: what it gets at that corner is no end of what it gets. One that is alone has
-/// nobody to lose to.
+/// there a flow may lose what others gain: what it gets at that corner is no end of what it gets.
 fn in_order(mut report: Report) -> Report {
-    if report.flows.iter().map(|f| f.instances).sum::<usize>() < 2 {
-        return report;
-    }
     for flow in &mut report.flows {
         flow.share = flow.share.in_order();
         flow.goodput = flow.goodput.map(Ranged::in_order);

@@ -7,7 +7,7 @@ use crate::common::{laws, plan};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::{estimate, loads};
 use lanescope::plan::Plan;
-use lanescope::result::{Ending, FlowReport, Ranged, Report, Simulation};
+use lanescope::result::{Ending, FlowReport, Report, Simulation};
 use lanescope::scenario::quantity::Corner;
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
@@ -212,13 +212,8 @@ fn systems_side_by_side_do_not_see_each_other() {
                     // at most one rounding for each flow, of 2^-53 of the sum.
                     let near = |a: f64, b: f64| (a - b).abs() <= together.flows.len() as f64 * f64::EPSILON * a;
                     let (a, b) = (one.share, both.share);
-                    // The corners of a flow that is all alone are as they were found; among several they are ends.
-                    let ends = |r: Ranged| {
-                        let all = [r.slower, r.typical, r.faster];
-                        [all.into_iter().fold(r.typical, f64::min), r.typical, all.into_iter().fold(0.0, f64::max)]
-                    };
-                    let alike = ends(a).into_iter().zip(ends(b)).all(|(a, b)| near(a, b));
-                    assert!(alike, "{}: {a:?} and {b:?}", one.name);
+                    let alike = [(a.slower, b.slower), (a.typical, b.typical), (a.faster, b.faster)];
+                    assert!(alike.iter().all(|&(a, b)| near(a, b)), "{}: {a:?} and {b:?}", one.name);
                 }
                 alone.len()
             });

@@ -131,7 +131,7 @@ pub(in crate::estimate) fn queues(
         let returns = |part: PartId| (1..flow.back.len()).find(|&i| plan.leaves(flow.back[i]) == part);
         for (i, &hop) in flow.back.iter().enumerate().take(flow.back.len() - 1) {
             // Where they stand in the order of their requests nobody has turns.
-            if answered.get(&hop).is_some_and(|one| one.is_some()) {
+            if answered.get(&hop).is_some_and(Option::is_some) {
                 continue;
             }
             let later = |key: Key| match key {

@@ -19,6 +19,7 @@ mod flash;
 mod followed;
 mod heads;
 mod host_array;
+pub(in crate::estimate) mod in_order;
 mod lane;
 mod nvme;
 mod places;

@@ -239,32 +239,24 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
             continue;
         }
         // One that is worked out follows from the memory, so a low one alone may be above it.
-        if let (None, Some(low), true) = (&k.high_threshold, &k.low_threshold, control != FlowControl::None)
-            && b.low > b.high
-        {
-            let what = format!(
-                "{}: low_threshold = {} is above the threshold that stops senders here, {}: worked out of the memory",
-                node.name,
-                low.typical,
-                Bytes(b.high)
+        let stops = control != FlowControl::None;
+        let marks = k.congestion_control.typical == CongestionControl::Dcqcn;
+        let pairs = [
+            ("low_threshold", "high_threshold", &k.low_threshold, &k.high_threshold, [b.low, b.high], stops, BETWEEN),
+            ("ecn_low", "ecn_high", &k.ecn_low, &k.ecn_high, [b.ecn_low, b.ecn_high], marks, MARKS),
+        ];
+        let above = pairs.into_iter().find_map(|(low_name, high_name, low, high, [least, most], counts, what)| {
+            let low = low.as_ref().filter(|_| counts && high.is_none() && least > most)?;
+            let most = Bytes(most);
+            let text = format!(
+                "{}: {low_name} = {} is above {high_name}, which is {most} here: worked out of the memory",
+                node.name, low.typical
             );
-            let hint = format!("{BETWEEN}: lower low_threshold, or set high_threshold above it");
-            diagnostics.push(Diagnostic::error(low.span, what).hint(hint));
-            last = &node.group;
-            continue;
-        }
-        let congestion = k.congestion_control.typical;
-        if let (None, Some(low), CongestionControl::Dcqcn) = (&k.ecn_high, &k.ecn_low, congestion)
-            && b.ecn_low > b.ecn_high
-        {
-            let what = format!(
-                "{}: ecn_low = {} is above ecn_high, which is {} here: worked out of the memory",
-                node.name,
-                low.typical,
-                Bytes(b.ecn_high)
-            );
-            let hint = format!("{MARKS}: lower ecn_low, or set ecn_high above it");
-            diagnostics.push(Diagnostic::error(low.span, what).hint(hint));
+            let hint = format!("{what}: lower {low_name}, or set {high_name} above it");
+            Some(Diagnostic::error(low.span, text).hint(hint))
+        });
+        if let Some(error) = above {
+            diagnostics.push(error);
             last = &node.group;
             continue;
         }

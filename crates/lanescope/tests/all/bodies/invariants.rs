@@ -1,7 +1,7 @@
 //! What every estimate must keep, whatever the scenario.
 
 use lanescope::diagnostic::Diagnostics;
-use lanescope::estimate::estimate;
+use lanescope::estimate::{at_corners, estimate};
 use lanescope::plan::{Plan, Program};
 use lanescope::result::{FlowReport, Ranged, Report, Verdict};
 use lanescope::scenario::PartKeys;
@@ -131,7 +131,7 @@ pub fn alone(plan: &Plan, diagnostics: &Diagnostics) {
         let single = Plan { flows: Arc::new(vec![flow.clone()]), parts: parts.clone(), ..plan.clone() };
         let report = estimate(&single, diagnostics);
         check(&single, &report);
-        for f in &report.flows {
+        for f in &at_corners(&single, diagnostics).flows {
             assert!(in_order(f.share), "{} alone: {:?} {:?}", flow.name, f.share, f.bound_by);
         }
     }

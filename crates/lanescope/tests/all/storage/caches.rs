@@ -3,6 +3,7 @@
 
 use crate::common::choices::{Choices, runner};
 use crate::common::{plan, planned, simulate_by};
+use crate::storage::in_large_tlps;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate;
 use proptest::collection::vec;
@@ -162,6 +163,7 @@ fn a_full_cache_keeps_all_disks_at_work() {
             16 * disks,
             4 * (1 + c.below(8)),
         );
+        let text = in_large_tlps(&text);
         let plan = planned(&text, &[]);
         let share = estimate::estimate(&plan, &Diagnostics::default()).flows[0].share.typical;
         let seen = simulate_by(&plan, 1, u64::MAX).flows[0].rate.mean;

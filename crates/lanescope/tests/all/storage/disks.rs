@@ -2,6 +2,7 @@
 
 use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::{plan, simulate_by};
+use crate::storage::in_large_tlps;
 use lanescope::estimate::estimate;
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -58,7 +59,7 @@ fn share_and_simulation_agree() {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, late, wrong) = (Cell::new(0.0_f64), Cell::new(0), RefCell::new(Vec::new()));
     let result = runner.run(&vec(any::<u8>(), 12..20), |bytes| {
-        let text = disks(&mut Choices(bytes.iter()));
+        let text = in_large_tlps(&disks(&mut Choices(bytes.iter())));
         let (plan, d) = plan(&text, &[]);
         let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
         let report = estimate(&plan, &d);
@@ -131,7 +132,7 @@ fn late_ones_wait_for_their_place_alike() {
     let (worst, late, wrong) = (Cell::new(0.0_f64), Cell::new(0), RefCell::new(Vec::new()));
     let (all, either) = (Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 20..30), |bytes| {
-        let text = rows(&mut Choices(bytes.iter()));
+        let text = in_large_tlps(&rows(&mut Choices(bytes.iter())));
         let planned = |text: &str| match plan(text, &[]) {
             (Some(plan), d) => (plan, d),
             (None, d) => panic!("{text}{d}"),

@@ -3,6 +3,7 @@
 
 use crate::common::choices::{Choices, none_apart, runner};
 use crate::common::{by_both, plan};
+use crate::storage::in_large_tlps;
 use lanescope::estimate::estimate;
 use lanescope::result::{FlowReport, SimulatedFlow};
 use proptest::collection::vec;
@@ -59,7 +60,10 @@ fn run(text: &str) -> String {
     let third = enough.max(worked) / 3.0 * 1e3;
     let settled = report.notes.iter().filter(|n| n.mechanism == "order").map(|n| after(&n.text) * 1e3);
     let settled = settled.fold(third, f64::max);
-    format!("{text}[run]\nfor = \"{:.0} ms\"\nwarmup = \"{settled:.0} ms\"\n", (2.0 * third).max(settled / 2.0))
+    in_large_tlps(&format!(
+        "{text}[run]\nfor = \"{:.0} ms\"\nwarmup = \"{settled:.0} ms\"\n",
+        (2.0 * third).max(settled / 2.0)
+    ))
 }
 
 /// The seconds after which flows do what their share says, of a note on their order.
@@ -146,7 +150,7 @@ fn a_change_of_direction_costs_a_turn() {
              access = {{ size = \"{size} B\", read = \"50 %\", random = \"0 %\" }}\n\
              [run]\nfor = \"4 s\"\nwarmup = \"1 s\"\n"
         );
-        let (report, s) = by_both(&text);
+        let (report, s) = by_both(&in_large_tlps(&text));
         let each = size as f64 / (rate as f64 * 1e3) + 0.5 * 60.0 / rpm as f64;
         let expected = size as f64 * 8.0 / each;
         // The directions are drawn: of so many changes so many more or less, four times their deviation.

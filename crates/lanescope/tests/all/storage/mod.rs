@@ -10,6 +10,7 @@ mod disks;
 mod drives;
 mod fabrics;
 mod heads;
+mod in_order;
 mod iometer;
 mod laws;
 mod neighbours;
@@ -30,6 +31,17 @@ use lanescope::plan::Plan;
 use lanescope::plan::storage::Medium;
 use lanescope::protocol::tcp;
 use lanescope::result::{Latencies, SimulatedFlow, SimulatedIos, SimulatedLink, Simulation};
+
+/// The same with the largest TLPs that there are: for laws of what happens inside a drive, of which most of the work
+/// would be to move small ones.
+fn in_large_tlps(text: &str) -> String {
+    let large = |kind: &str| (format!("is = \"{kind}\"\n"), format!("is = \"{kind}\"\nmax_payload = \"4 KiB\"\n"));
+    let text = ["root-complex", "host-adapter", "nvme"]
+        .into_iter()
+        .map(large)
+        .fold(text.to_owned(), |text, (is, large)| text.replace(&is, &large));
+    text.replace("is = \"root-complex\"\n", "is = \"root-complex\"\ncompletion_size = \"512 B\"\n")
+}
 
 /// A host with one adapter at the end of a link of 1 B/ns, all of it without DLLPs and ordered sets.
 const HOST: &str = r#"

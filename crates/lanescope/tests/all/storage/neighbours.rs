@@ -3,6 +3,7 @@
 
 use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
+use crate::storage::in_large_tlps;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -63,7 +64,7 @@ fn within(most: f64, drive: &str) {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, wrong) = (Cell::new([0.0_f64; 2]), RefCell::new(Vec::new()));
     let result = runner.run(&vec(any::<u8>(), 20..40), |bytes| {
-        let text = at_a_drive(&mut Choices(bytes.iter()), drive);
+        let text = in_large_tlps(&at_a_drive(&mut Choices(bytes.iter()), drive));
         let (report, s) = by_both(&text);
         let moved: f64 = s.flows.iter().map(|f| f.rate.mean).sum();
         let mut all = Vec::new();
@@ -119,6 +120,7 @@ fn reads_of_several_sizes() {
             c.about(1, 64),
             lines.join(", ")
         );
+        let text = in_large_tlps(&text);
         let (report, s) = by_both(&text);
         let (share, seen) = (report.flows[0].share.typical, &s.flows[0]);
         let off = share / seen.rate.mean - 1.0;

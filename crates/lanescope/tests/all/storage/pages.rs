@@ -2,6 +2,7 @@
 
 use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
+use crate::storage::in_large_tlps;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -66,7 +67,7 @@ fn within(most: f64, name: &str, outstanding: impl Fn(&mut Choices) -> u32) {
     let result = runner.run(&vec(any::<u8>(), 20..30), |bytes| {
         let c = &mut Choices(bytes.iter());
         let n = outstanding(c);
-        let text = reads(c, n);
+        let text = in_large_tlps(&reads(c, n));
         let (off, edge) = apart(&text);
         worst.set(worst.get().max(off.abs()));
         if off.abs() > if n > 1 && text.contains("random = \"0 %\"") { 2.0 * most } else { most } + edge {

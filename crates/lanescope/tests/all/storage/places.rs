@@ -3,6 +3,7 @@
 
 use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
+use crate::storage::in_large_tlps;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -58,7 +59,7 @@ fn few_places_hold_up_alike() {
     let (worst, few, wrong) = (Cell::new(0.0_f64), Cell::new(0), RefCell::new(Vec::new()));
     let (all, apart) = (Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 12..20), |bytes| {
-        let text = drives(&mut Choices(bytes.iter()));
+        let text = in_large_tlps(&drives(&mut Choices(bytes.iter())));
         let (report, s) = by_both(&text);
         let flow = &report.flows[0];
         few.set(few.get() + u32::from(flow.bound_by.resource == "commands at it"));
@@ -100,6 +101,7 @@ fn a_lone_write_is_programmed_alike() {
             c.of(&["3G", "6G", "12G"]),
             c.about(512, 1 << 20),
         );
+        let text = in_large_tlps(&text);
         let (report, s) = by_both(&text);
         let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
         let off = share / seen - 1.0;

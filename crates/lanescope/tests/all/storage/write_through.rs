@@ -4,6 +4,7 @@
 
 use crate::common::by_both;
 use crate::common::choices::{Choices, none_apart, runner};
+use crate::storage::in_large_tlps;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::Config;
@@ -94,7 +95,7 @@ fn agree(of: impl Fn(&mut Choices) -> String, most: f64) {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, sum, wrong) = (Cell::new(0.0_f64), Cell::new((0.0, 0.0)), RefCell::new(Vec::new()));
     let result = runner.run(&vec(any::<u8>(), 24..32), |bytes| {
-        let text = of(&mut Choices(bytes.iter()));
+        let text = in_large_tlps(&of(&mut Choices(bytes.iter())));
         let (report, s) = by_both(&text);
         let flow = &report.flows[0];
         let (share, seen) = (flow.share.typical, s.flows[0].rate.mean);
@@ -137,7 +138,7 @@ fn what_a_cache_gathers_anywhere_agrees() {
     };
     // Parts of stripes, whole ones, and both.
     for (size, align) in [("64 KiB", "512 B"), ("256 KiB", "256 KiB"), ("512 KiB", "4 KiB")] {
-        let (report, s) = by_both(&text(size, align, ""));
+        let (report, s) = by_both(&in_large_tlps(&text(size, align, "")));
         let off = report.flows[0].share.typical / s.flows[0].rate.mean - 1.0;
         println!("{size}: {off:.4}");
         assert!(off.abs() < 0.05, "{size} at {align}: {off}");
@@ -157,7 +158,7 @@ fn all_kinds_behind_a_cache_count() {
         [flows.f]\nfrom = \"host\"\nto = \"a\"\ndo = \"io\"\noutstanding = 8\naccess = [\
         { size = \"4 KiB\", share = \"50 %\", read = \"0 %\", random = \"100 %\" }, \
         { size = \"64 KiB\", share = \"50 %\", read = \"0 %\" }]\n[run]\nfor = \"1 s\"\nwarmup = \"100 ms\"\n";
-    let (report, s) = by_both(text);
+    let (report, s) = by_both(&in_large_tlps(text));
     let (share, seen) = (report.flows[0].share.typical, s.flows[0].rate.mean);
     assert!(share < 1.5 * seen, "{share} and {seen}");
     assert!(report.notes.iter().any(|n| n.mechanism == "read-modify-write"), "{:?}", report.notes);
