@@ -6,6 +6,9 @@
 //! (its tags, loads or operations outstanding) / (the time of one, unloaded, + that wait), and the wait is such that
 //! the full link carries it all. Who keeps sixteen times as much in flight gets sixteen times as much.
 //!
+//! Whatever serves operations in their order is shared so: of storage these are stations (`storage/in_order`), without
+//! a way there and without buffers on it.
+//!
 //! Not in it: completers that work on so many reads at once and take requests from their ports in turn
 //! (`reads_in_flight`, backbones); flows that alternate are counted with their reads alone.
 
@@ -441,11 +444,11 @@ impl Completer {
             }
             let takes = taken(resource, &|i| waits[i] > 0.0);
             held.iter_mut().zip(&takes).for_each(|(held, takes)| *held *= if *places { *takes } else { 0.0 });
-            if takes.iter().all(|t| *t <= 0.0) {
-                continue;
-            }
             let own: f64 = self.readers.iter().zip(&takes).map(|(r, takes)| takes * shares[r.flow].rate).sum();
             let left = resource.capacity - (resource.load(shares) - own).max(0.0);
+            if left <= 0.0 || takes.iter().all(|t| *t <= 0.0) {
+                continue;
+            }
             let unit = if *places { 0.0 } else { 1.0 / resource.capacity };
             all.push(Passage {
                 resource: *index,

@@ -10,12 +10,13 @@ use crate::estimate::storage::rotation::Row;
 use crate::estimate::storage::write_through::follows;
 use crate::estimate::storage::{Kind, kinds, nvme, programs};
 use crate::estimate::{Outcome, ranged};
-use crate::plan::Plan;
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Volume, Wire};
+use crate::plan::{Dma, Flow, PartId, Plan};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Note, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Level, Line, WHOLE};
 use crate::scenario::quantity::Corner;
 use crate::units::{Bytes, human_time};
+use std::collections::BTreeSet;
 
 /// What a part is called, and what of it is used.
 fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
@@ -250,10 +251,33 @@ fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
     }
 }
 
+/// Flows of TLPs from NVMe drives, of each table one: nothing of what is inside is in them.
+fn beside_flash(plan: &Plan) -> Vec<Note> {
+    let engines = plan.storage.adapters.iter().filter(|a| a.controller().is_some());
+    let drives: BTreeSet<PartId> = engines
+        .filter_map(|a| match a.dma {
+            Dma::Pcie { write, .. } => Some(plan.flows[write.0 as usize].source),
+            Dma::Bus { .. } => None,
+        })
+        .collect();
+    let mut groups = BTreeSet::new();
+    let own = |f: &&Flow| !f.is_externally_driven() && drives.contains(&f.source) && groups.insert(f.group.clone());
+    let note = |f: &Flow| Note {
+        element: format!("flows.{}", f.group),
+        mechanism: "flash".into(),
+        text: format!(
+            "{} is an NVMe drive, and these are its TLPs alone: neither its rate nor its flash is in them, as they \
+             are in I/Os (do = \"io\")",
+            plan.part(f.source).name
+        ),
+    };
+    plan.flows.iter().filter(own).map(note).collect()
+}
+
 /// What the simulation sees in a table of I/Os and the estimate does not, by its mechanism.
 pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
     let (first, storage) = (row::ios(plan).start, &*plan.storage);
-    let mut notes = Vec::new();
+    let mut notes = beside_flash(plan);
     for members in storage.groups() {
         let flow = &storage.flows[members[0]];
         let mut note = |mechanism: &str, text: String| {
@@ -293,13 +317,18 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
             other(f) && if flash { reads && mine[0] && !apart || writes && mine[1] } else { !apart }
         };
         if storage.pair(flow).is_none() && storage.flows.iter().any(meets) {
+            let own = storage.flows.iter().filter(|f| meets(f)).all(|f| f.group == flow.group);
+            let who = match own {
+                true => "its other workers go on at places of their own",
+                false => "other flows ask its drives for something else",
+            };
             note(
                 "unlike-flows",
-                "other flows ask its drives for something else, and wait there in one queue with it: the share counts \
-                    what they have outstanding as if it were like its own (reads among reads, writes among writes), \
-                    and a sequential flow as if nobody moved the heads; where sizes, or sequential and random access, \
-                    differ, it may be far off"
-                    .into(),
+                format!(
+                    "{who}, and wait there in one queue with it: the share counts what they have outstanding as if it \
+                        were like its own (reads among reads, writes among writes), and a sequential flow as if nobody \
+                        moved the heads; where sizes, or sequential and random access, differ, it may be far off"
+                ),
             );
         }
         let [worked, own] = outcome.charged[members[0]].heads;

@@ -616,11 +616,18 @@ fn expand(
                 // A drive of another host is reached over a fabric, if there is one.
                 let remote = own.host != name && fabrics::reaches(scenario, storage, own, volume);
                 if own.host != name && !remote {
-                    let what =
-                        format!("{} is attached to {}, which is not {name}'s", storage.volume_name(volume), own.name);
+                    let volume = storage.volume_name(volume);
+                    let what = match own.name == volume {
+                        true => format!("{volume} is below {}, not {name}", own.host),
+                        false => format!("{volume} is attached to {}, which is not {name}'s", own.name),
+                    };
                     let hint = match storage.with_ports(&own.host).map(|a| &storage.adapters[a as usize].name) {
                         Some(raid) => format!("{raid} presents arrays to its host: make an array of it"),
-                        None => "workers reach what is below their own host".into(),
+                        None => format!(
+                            "workers reach what is below their own root complex (I/Os to the drives of another socket \
+                             are not modelled): from = \"{}\"",
+                            own.host
+                        ),
                     };
                     diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
                     return;

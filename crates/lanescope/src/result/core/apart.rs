@@ -150,7 +150,8 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
 /// A flow whose I/Os do not all come to an end: averages of those that do say nothing of the others.
 fn overtaken(s: &SimulatedFlow) -> Option<Note> {
     let oldest = s.ios.as_ref()?.oldest;
-    (s.operations > 0 && oldest > OVERTAKEN * s.max).then(|| {
+    // Where none began and ended in the window, none overtakes.
+    (s.operations > 0 && s.max > 0.0 && oldest > OVERTAKEN * s.max).then(|| {
         let [oldest, longest] = [oldest, s.max].map(human_time);
         let text = format!(
             "at the end of the run an I/O had been in flight for {oldest}, and the longest of those that were done \

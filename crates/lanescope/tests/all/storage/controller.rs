@@ -248,7 +248,7 @@ fn what_goes_wrong_on_purpose() {
     says(&["parts.hba.drive_ports=\"rock\""], &["drive_ports", "\"rock\" is not a root complex", "[parts.NAME]"]);
     says(&["parts.hba.drive_ports=\"d.0\""], &["\"d.0\" is not a root complex"]);
     says(&["parts.hba.drive_ports=\"host\""], &["hba is below host itself", "another root complex"]);
-    says(&["flows.io.to=\"d.0\""], &["d.0 is attached to d.0, which is not host's", "hba presents arrays to its host"]);
+    says(&["flows.io.to=\"d.0\""], &["d.0 is below roc, not host", "hba presents arrays to its host"]);
     says(&["flows.io.from=\"roc\""], &["a is attached to hba, which is not roc's"]);
     let without = text.replace("cache = \"64 MiB\"\n", "");
     has(&wrong(&without, &[]), &["hba has no cache to run an array in"]);

@@ -5,7 +5,7 @@ use super::laws::laws;
 use super::{check, ios, simulate};
 use crate::common::choices::{Choices, none_apart, on_random, runner};
 use crate::common::grow::nvme::grow;
-use crate::common::{has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
+use crate::common::{by_both, has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
 use lanescope::plan::Plan;
 use lanescope::protocol::nvme;
 use lanescope::result::{Simulation, SlotCounts};
@@ -377,6 +377,32 @@ fn a_write_buffer_is_left_out_of_writes_alone() {
         report.not_modelled.iter().any(|n| n.key == "parts.drive.buffer")
     };
     assert_eq!([100, 99, 0].map(|read| left_out(&read.to_string())), [false, true, true]);
+}
+
+/// A flow of TLPs from a drive knows nothing of its inside, and the report says so; I/Os do.
+#[test]
+fn tlps_of_a_drive_are_without_its_flash() {
+    let text = "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\nrate = \"1 GB/s\"\n[links.s]\n\
+        between = [\"host\", \"d\"]\npcie = \"gen4 x4\"\n";
+    let told = |flow: &str| {
+        let report = answer(&format!("{text}{flow}"), &[]);
+        report.notes.iter().any(|n| n.mechanism == "flash" && n.element == "flows.f")
+    };
+    assert!(told("[flows.f]\nfrom = \"d\"\nto = \"host.memory\"\ndo = \"read\"\nsize = \"4 KiB\"\n"));
+    assert!(!told("[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\naccess = { size = \"4 KiB\" }\n"));
+}
+
+/// Where a run is shorter than one I/O takes none overtakes another.
+#[test]
+fn a_run_that_is_too_short_starves_nobody() {
+    let text = "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\nrate = \"6 GB/s\"\n[links.s]\n\
+        between = [\"host\", \"d\"]\npcie = \"gen4 x4\"\n[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\n\
+        outstanding = 256\naccess = { size = \"1 MiB\" }\n[run]\nfor = \"4 ms\"\nwarmup = \"2 ms\"\n";
+    let (report, s) = by_both(text);
+    let report = report.with(s);
+    let flow = &report.simulation.as_ref().expect("a simulation").flows[0];
+    assert!(flow.operations > 0, "some are done");
+    assert!(report.notes.iter().all(|n| n.mechanism != "starvation"), "{:?}", report.notes);
 }
 
 /// The estimate says what its reads do not wait for.

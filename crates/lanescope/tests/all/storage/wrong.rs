@@ -156,6 +156,12 @@ fn who_and_where() {
         &wrong(&two.replacen(from, "from = \"other\"\nto = \"ram\"", 1), &[]),
         &["ram is attached to hba, which is not other's"],
     );
+    // The drive of another socket: whose it is, and what to write.
+    let sockets = "[parts.s]\nis = \"root-complex\"\ncount = 2\n[parts.d]\nis = \"nvme\"\n[links.between]\n\
+        between = [\"s.0\", \"s.1\"]\ncoherent = \"60 GB/s\"\n[links.b]\nbetween = [\"s.1\", \"d\"]\n\
+        pcie = \"gen4 x4\"\n[flows.f]\nfrom = \"s.0\"\nto = \"d\"\ndo = \"io\"\naccess = { size = \"4 KiB\" }\n";
+    has(&wrong(sockets, &[]), &["d is below s.1, not s.0", "another socket", "from = \"s.1\""]);
+    assert!(plan(&sockets.replace("from = \"s.0\"", "from = \"s.1\""), &[]).0.is_some());
 }
 
 #[test]
