@@ -110,7 +110,8 @@ fn flows_that_are_alike_have_what_they_have_outstanding() {
 }
 
 /// Flows that differ in what they ask for, too, at one drive: of eight flows seven are within a tenth of the
-/// simulation. Those left over are where few wait behind many large ones for places at a drive, or on a wire in one direction.
+/// simulation. Those left over are where few wait behind many large ones for places at a drive, or on a wire in one
+/// direction.
 #[test]
 fn most_flows_that_differ_have_what_they_have_outstanding() {
     let (far, all) = (Cell::new(0), Cell::new(0));
