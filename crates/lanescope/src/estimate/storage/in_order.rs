@@ -104,6 +104,11 @@ pub(in crate::estimate) fn in_order(
     for (r, resource) in resources.iter().enumerate().filter(|(_, r)| r.uses.len() > 1) {
         let Key::Storage(part) = resource.key else { continue };
         let Some(of_drive) = serves(storage, part) else { continue };
+        // What is followed waits for what there is of all of them already, page by page.
+        let followed = |u: &Use| u.flow.checked_sub(first).is_some_and(|i| charged[i].told_apart);
+        if matches!(part, Part::Channels(_) | Part::Dies(_)) && resource.uses.iter().all(followed) {
+            continue;
+        }
         // Where all go to the same drives, an I/O waits at some of them for as long as at any.
         let volume = |u: &Use| Some(storage.flows[u.flow.checked_sub(first)?].volume);
         let apart = of_drive && resource.uses.windows(2).any(|two| volume(&two[0]) != volume(&two[1]));
