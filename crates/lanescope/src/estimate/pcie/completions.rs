@@ -130,7 +130,8 @@ pub(in crate::estimate) struct Station {
     pub(in crate::estimate) places: bool,
 }
 
-/// A flow that comes to a station: with what part of its operations, and what part of the wait there each has.
+/// A flow that comes to a station: which part of its operations does, and which part of the wait there an operation
+/// has on average.
 pub(in crate::estimate) struct Visit {
     pub(in crate::estimate) flow: usize,
     pub(in crate::estimate) part: f64,

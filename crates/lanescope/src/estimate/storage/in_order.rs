@@ -5,7 +5,7 @@
 //! so by Little's law it gets what it has outstanding / (the time of one, unloaded, + that wait).
 //!
 //! Not in it: disks, whose heads choose; arrays with a parity; writes that a cache has promised before they are on an
-//! array's drives.
+//! array's drives; channels and dies where all reads are followed page by page (`among`), which have their waits there.
 
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::fill::{Resource, Use};
@@ -79,7 +79,8 @@ fn comes(part: Part, reads: f64) -> f64 {
     }
 }
 
-/// Of flows that meet at something of that kind, all of it.
+/// All flows that meet at what serves in order, by groups that have no flow in common, with the stations of each. What
+/// they wait for already is in `charged` and `resources`.
 pub(in crate::estimate) fn in_order(
     plan: &Plan,
     corner: Corner,
